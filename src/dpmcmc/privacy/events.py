@@ -1,0 +1,271 @@
+"""Events: what a mechanism did to the records, as a frozen fact.
+
+An event names a mechanism and its public parameters and nothing else. What it costs is worked out by
+:func:`dpmcmc.privacy.renyi` and :func:`dpmcmc.privacy.epsilon`; the meaning of an event never changes when the
+accounting of it improves.
+
+    Repeat(BarkerBit(shift=0.01), 2000)          # 2000 accept bits of Barker's test
+    Compose((Gaussian(noise_multiplier=20.0), Repeat(BarkerBit(0.01), 1500)))
+
+Neighbouring data sets differ in the value of one record ("substitution") unless an event says otherwise; events of
+different relations cannot be composed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+SUBSTITUTION = "substitution"
+ADD_REMOVE = "add_remove"
+
+
+def _positive(event: Event, **values: float) -> None:
+    for name, value in values.items():
+        if not (value > 0 and math.isfinite(value)):
+            raise ValueError(f"{type(event).__name__}: {name} must be positive and finite, got {value!r}")
+
+
+def _non_negative(event: Event, **values: float) -> None:
+    for name, value in values.items():
+        if not (value >= 0 and math.isfinite(value)):
+            raise ValueError(f"{type(event).__name__}: {name} must be at least 0 and finite, got {value!r}")
+
+
+def _batch(event: Event, n: int, batch: int) -> None:
+    if not 1 <= batch <= n:
+        raise ValueError(f"{type(event).__name__}: batch must be between 1 and n = {n}, got {batch!r}")
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a mechanism did. Frozen, comparable, hashable, printable, and a plain dictionary when saved."""
+
+    relation: ClassVar[str] = SUBSTITUTION
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary of plain values (JSON) from which :func:`event_from_dict` restores an equal event."""
+        fields = {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+        return {"event": type(self).__name__, **fields}
+
+
+@dataclass(frozen=True)
+class BarkerBit(Event):
+    """One accept bit of Barker's test on all records: Bernoulli(logistic(t)), t moved by at most ``shift``."""
+
+    shift: float
+
+    def __post_init__(self) -> None:
+        _non_negative(self, shift=self.shift)
+
+
+@dataclass(frozen=True)
+class PenaltyBit(Event):
+    """One accept bit of the penalty test: Gaussian noise of standard deviation ``std`` is added to t and not released."""
+
+    shift: float
+    std: float
+
+    def __post_init__(self) -> None:
+        _non_negative(self, shift=self.shift)
+        _positive(self, std=self.std)
+
+
+@dataclass(frozen=True)
+class MetropolisBit(Event):
+    """One accept bit of the plain Metropolis test, min(1, exp t). It has no finite cost for δ < 1 − exp(−shift)."""
+
+    shift: float
+
+    def __post_init__(self) -> None:
+        _non_negative(self, shift=self.shift)
+
+
+@dataclass(frozen=True)
+class SubsampledBarkerBit(Event):
+    """One accept bit of the corrected Barker test on ``batch`` of ``n`` records drawn without replacement.
+
+    Per-record terms y are scaled to [−1, 1], the statistic Σy/√batch + public is clamped to ±``clamp``, and normal
+    noise of variance ``noise_variance`` − Var(y) and a draw of the correction distribution are added.
+    ``correction`` holds its atoms as (value, probability) pairs; ``None`` is the optimal one for ``noise_variance``.
+    """
+
+    n: int
+    batch: int
+    noise_variance: float = 2.0
+    clamp: float = 40.0
+    correction: tuple[tuple[float, float], ...] | None = None
+
+    def __post_init__(self) -> None:
+        _batch(self, self.n, self.batch)
+        _positive(self, clamp=self.clamp)
+        if not self.noise_variance > 1:
+            raise ValueError(
+                "SubsampledBarkerBit: noise_variance must exceed 1, the largest batch variance of terms in [-1, 1], "
+                f"got {self.noise_variance!r}"
+            )
+
+
+@dataclass(frozen=True)
+class SubsampledPenaltyBit(Event):
+    """One accept bit of the minibatch penalty test on ``batch`` of ``n`` records drawn without replacement.
+
+    Per-record log ratios lie in [−``bound``, ``bound``] and are tempered by ``temperature``; the statistic is
+    n·temperature·mean(r) − s²/2 + public with s² its estimated sampling variance; noise of standard deviation
+    ``std`` and its penalty are added.
+    """
+
+    n: int
+    batch: int
+    bound: float
+    std: float
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        _batch(self, self.n, self.batch)
+        _positive(self, bound=self.bound, std=self.std, temperature=self.temperature)
+
+
+@dataclass(frozen=True)
+class PoissonBarkerBit(Event):
+    """One accept bit of the exact minibatch test: Poisson counts as auxiliary variables, then Barker.
+
+    ``bound`` is m, the largest change of one record's energy; ``rate`` is λ; about rate + n·bound records are read.
+    """
+
+    n: int
+    bound: float
+    rate: float
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"PoissonBarkerBit: n must be at least 1, got {self.n!r}")
+        _positive(self, bound=self.bound, rate=self.rate)
+
+
+@dataclass(frozen=True)
+class Selection(Event):
+    """One choice among any number of candidates with probability ∝ exp(utility).
+
+    ``range`` is the largest max − min over candidates of the change of utility between neighbours.
+    """
+
+    range: float
+
+    def __post_init__(self) -> None:
+        _non_negative(self, range=self.range)
+
+
+@dataclass(frozen=True)
+class Gaussian(Event):
+    """A vector released with Gaussian noise: standard deviation ``noise_multiplier`` × its L2 sensitivity."""
+
+    noise_multiplier: float
+    relation: str = SUBSTITUTION  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        _positive(self, noise_multiplier=self.noise_multiplier)
+        _known_relation(self.relation)
+
+
+@dataclass(frozen=True)
+class SubsampledGaussian(Event):
+    """A sum over a random batch released with Gaussian noise.
+
+    ``noise_multiplier`` is the noise's standard deviation over the largest L2 norm of one record's term, so under
+    substitution the sum may move by twice that norm. ``sampling`` is "poisson" (each record with probability
+    ``batch`` / ``n``) or "without_replacement" (exactly ``batch`` records): the two cost differently and are named.
+    """
+
+    noise_multiplier: float
+    n: int
+    batch: int
+    sampling: str
+    relation: str = SUBSTITUTION  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        _positive(self, noise_multiplier=self.noise_multiplier)
+        _batch(self, self.n, self.batch)
+        _known_relation(self.relation)
+        if self.sampling not in ("poisson", "without_replacement"):
+            raise ValueError(
+                f'SubsampledGaussian: sampling must be "poisson" or "without_replacement", got {self.sampling!r}'
+            )
+
+
+@dataclass(frozen=True)
+class Repeat(Event):
+    """The same event ``count`` times, adaptively."""
+
+    event: Event
+    count: int
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.count, int) and self.count >= 0):
+            raise ValueError(f"Repeat: count must be a whole number of at least 0, got {self.count!r}")
+
+    @property
+    def relation(self) -> str:  # type: ignore[override]
+        return self.event.relation
+
+
+@dataclass(frozen=True)
+class Compose(Event):
+    """Several events one after another, adaptively. All must speak of the same neighbouring relation."""
+
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+        relations = sorted({event.relation for event in self.events})
+        if len(relations) > 1:
+            raise ValueError(
+                f"Compose: events of different neighbouring relations ({', '.join(relations)}) have no common "
+                "guarantee; state every event under one relation"
+            )
+
+    @property
+    def relation(self) -> str:  # type: ignore[override]
+        return self.events[0].relation if self.events else SUBSTITUTION
+
+
+@dataclass(frozen=True)
+class NonPrivate(Event):
+    """Records were used with no privacy at all. No budget covers it."""
+
+    reason: str = ""
+
+
+def _known_relation(relation: str) -> None:
+    if relation not in (SUBSTITUTION, ADD_REMOVE):
+        raise ValueError(f'relation must be "{SUBSTITUTION}" or "{ADD_REMOVE}", got {relation!r}')
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Event):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+_EVENTS: dict[str, type[Event]] = {cls.__name__: cls for cls in Event.__subclasses__()}
+
+
+def event_from_dict(saved: dict[str, Any]) -> Event:
+    """The event that :meth:`Event.to_dict` saved."""
+
+    def restored(value: Any) -> Any:
+        if isinstance(value, dict) and "event" in value:
+            return event_from_dict(value)
+        if isinstance(value, list):
+            return tuple(restored(item) for item in value)
+        return value
+
+    fields = dict(saved)
+    name = fields.pop("event")
+    if name not in _EVENTS:
+        raise ValueError(f"unknown event {name!r}; known: {', '.join(sorted(_EVENTS))}")
+    return _EVENTS[name](**{key: restored(value) for key, value in fields.items()})
