@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 SUBSTITUTION = "substitution"
 ADD_REMOVE = "add_remove"
@@ -43,12 +43,12 @@ def _batch(event: Event, n: int, batch: int) -> None:
 class Event:
     """What a mechanism did. Frozen, comparable, hashable, printable, and a plain dictionary when saved."""
 
-    relation: ClassVar[str] = SUBSTITUTION
+    relation = SUBSTITUTION
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of plain values (JSON) from which :func:`event_from_dict` restores an equal event."""
         fields = {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
-        return {"event": type(self).__name__, **fields}
+        return {"kind": type(self).__name__, **fields}
 
 
 @dataclass(frozen=True)
@@ -258,14 +258,14 @@ def event_from_dict(saved: dict[str, Any]) -> Event:
     """The event that :meth:`Event.to_dict` saved."""
 
     def restored(value: Any) -> Any:
-        if isinstance(value, dict) and "event" in value:
+        if isinstance(value, dict) and "kind" in value:
             return event_from_dict(value)
         if isinstance(value, list):
             return tuple(restored(item) for item in value)
         return value
 
     fields = dict(saved)
-    name = fields.pop("event")
+    name = fields.pop("kind")
     if name not in _EVENTS:
         raise ValueError(f"unknown event {name!r}; known: {', '.join(sorted(_EVENTS))}")
     return _EVENTS[name](**{key: restored(value) for key, value in fields.items()})
