@@ -2,3 +2,5 @@
 
 from dpmcmc.privacy.budget import Budget as Budget
 from dpmcmc.privacy.events import *  # noqa: F403
+from dpmcmc.privacy.renyi import renyi as renyi
+from dpmcmc.privacy.renyi import renyi_of as renyi_of
