@@ -1,0 +1,1 @@
+"""The only code that reduces private records: clip, exact integer sums, coins."""

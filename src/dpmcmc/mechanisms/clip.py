@@ -1,0 +1,98 @@
+"""Public bounds on what one record may contribute to a log ratio.
+
+A bound is a function of the two positions, public and symmetric in them; records never enter. If it really bounds
+every record's log ratio, clipping at it changes nothing and the chain is exact; if it does not, the chain is still
+private.
+
+    ConstantClip(0.05)            the same bound at every step: a constant cost
+    DistanceClip(2.0)             2‖θ' − θ‖, or in a metric F: 2 (δᵀFδ)^½; short moves are cheap
+    ModelClip()                   what the model itself proves (``log_ratio_bound``): exact
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.flatten_util import ravel_pytree
+
+
+class Clip(Protocol):
+    """A public bound on |log p(x|there) − log p(x|here)| for one record."""
+
+    @property
+    def constant(self) -> float | None:
+        """The bound, if it is the same for all moves."""
+
+    def bound(self, model: Any, here: Any, there: Any) -> Array:
+        """The bound for a move, symmetric in its ends."""
+
+
+@dataclass(frozen=True)
+class ConstantClip:
+    """The same bound for every move."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not (self.value > 0 and np.isfinite(self.value)):
+            raise ValueError(f"clip must be positive and finite, got {self.value!r}")
+
+    @property
+    def constant(self) -> float | None:
+        return float(self.value)
+
+    def bound(self, model: Any, here: Any, there: Any) -> Array:
+        return jnp.float64(self.value)
+
+
+@dataclass(frozen=True)
+class DistanceClip:
+    """``slope`` times the distance of the move, Euclidean or in a public ``metric`` (a matrix over the raveled θ)."""
+
+    slope: float
+    metric: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.slope > 0 and np.isfinite(self.slope)):
+            raise ValueError(f"clip slope must be positive and finite, got {self.slope!r}")
+        if self.metric is not None:
+            matrix = np.asarray(self.metric, dtype=np.float64)
+            if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.all(np.isfinite(matrix)):
+                raise ValueError(f"clip metric must be a finite square matrix, got shape {matrix.shape}")
+            object.__setattr__(self, "metric", tuple(map(tuple, matrix.tolist())))
+
+    @property
+    def constant(self) -> float | None:
+        return None
+
+    def bound(self, model: Any, here: Any, there: Any) -> Array:
+        step = (ravel_pytree(there)[0] - ravel_pytree(here)[0]).astype(jnp.float64)
+        square = step @ step if self.metric is None else step @ (jnp.asarray(self.metric, jnp.float64) @ step)
+        return self.slope * jnp.sqrt(jnp.maximum(square, 0.0))
+
+
+@dataclass(frozen=True)
+class ModelClip:
+    """The bound that the model proves for every possible record: ``model.log_ratio_bound(here, there)``."""
+
+    @property
+    def constant(self) -> float | None:
+        return None
+
+    def bound(self, model: Any, here: Any, there: Any) -> Array:
+        proven = getattr(model, "log_ratio_bound", None)
+        if proven is None:
+            raise ValueError(
+                f"{type(model).__name__} states no log_ratio_bound(theta, theta_new); give one, or clip at a number"
+            )
+        there_and_back = jnp.maximum(jnp.asarray(proven(here, there)), jnp.asarray(proven(there, here)))
+        return there_and_back.astype(jnp.float64)
+
+
+def as_clip(clip: Clip | float) -> Clip:
+    """A clip from a clip or a number."""
+    return ConstantClip(float(clip)) if isinstance(clip, int | float | np.number) else clip

@@ -1,0 +1,54 @@
+"""A model: a log prior, a log likelihood of one record, and a place to start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+PyTree = Any
+
+
+class ModelLike(Protocol):
+    """What the library asks of a model. Two functions and a public starting point; the rest is optional.
+
+    Optional methods, used when present:
+
+    - ``log_ratio_bound(theta, theta_new)``: a bound on one record's |log ratio|, true for *every possible* record;
+    - ``simulate(key, theta, n)``: n records drawn from the model, from public knowledge alone.
+    """
+
+    @property
+    def init(self) -> PyTree:
+        """A public starting point (never computed from the records), or a function ``init(key)`` that draws one."""
+
+    def log_prior(self, theta: PyTree) -> Any:
+        """Log prior density up to a constant; −inf outside the support."""
+
+    def log_likelihood(self, theta: PyTree, record: PyTree) -> Any:
+        """Log density of one record. The library vectorises it over records and chains."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A model from two functions.
+
+        model = dp.Model(
+            log_prior=lambda theta: -0.5 * theta**2,
+            log_likelihood=lambda theta, x: -0.5 * (x - theta) ** 2,
+            init=0.0,
+        )
+
+    Parameters may be any pytree, integer leaves included; a record is what one index of the data's leading axis holds.
+    """
+
+    log_prior: Callable[[PyTree], Any]
+    log_likelihood: Callable[[PyTree, PyTree], Any]
+    init: PyTree
+    log_ratio_bound: Callable[[PyTree, PyTree], Any] | None = None
+    simulate: Callable[[Any, PyTree, int], PyTree] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("log_prior", "log_likelihood"):
+            if not callable(getattr(self, name)):
+                raise TypeError(f"Model: {name} must be a function, got {getattr(self, name)!r}")

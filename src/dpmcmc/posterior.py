@@ -1,0 +1,143 @@
+"""The posterior: the only object that holds records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpmcmc.models.base import ModelLike, PyTree
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """A model, its records and a temperature: log π(θ) = log prior(θ) + temperature·Σ log p(xᵢ|θ) + const.
+
+    ``temperature`` below 1 raises the likelihood to that power (the records count as temperature·n). Construct with
+    :meth:`check` to have public mistakes refused before any record is used.
+    """
+
+    model: ModelLike
+    data: PyTree
+    temperature: float = 1.0
+
+    @property
+    def n(self) -> int:
+        return jax.tree.leaves(self.data)[0].shape[0]
+
+    def record_log_likelihoods(self, theta: PyTree) -> Array:
+        """log p(xᵢ|θ) for every record: private, and only ever handed to a mechanism."""
+        return jax.vmap(self.model.log_likelihood, in_axes=(None, 0))(theta, self.data)
+
+    def __repr__(self) -> str:
+        return f"Posterior({type(self.model).__name__}, n={self.n}, temperature={self.temperature:g}, records not shown)"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Posterior holds private records and cannot be pickled; save the Release instead")
+
+    @classmethod
+    def check(cls, model: ModelLike, data: PyTree, temperature: float = 1.0) -> Posterior:
+        """The posterior, after every public mistake that can be seen has been refused."""
+        check_temperature(temperature)
+        data = check_data(data)
+        check_model(model, data)
+        return cls(model, data, float(temperature))
+
+
+def check_temperature(temperature: float) -> None:
+    if not (0 < temperature <= 1 and math.isfinite(temperature)):
+        raise ValueError(f"temperature must lie in (0, 1] (1 is the ordinary posterior), got {temperature!r}")
+
+
+def precision_of(data: PyTree) -> np.dtype:
+    """Parameters are carried in the widest floating type of the records, float32 where they have none."""
+    kinds = [leaf.dtype for leaf in jax.tree.leaves(data) if np.issubdtype(leaf.dtype, np.floating)]
+    return np.result_type(np.float32, *kinds)
+
+
+def start(model: ModelLike, key: Any, precision: np.dtype) -> PyTree:
+    """The public starting point, drawn with ``key`` if the model draws it, as arrays of the run's precision."""
+    init = model.init(key) if callable(model.init) else model.init
+    leaves = jax.tree.leaves(init)
+    if not leaves:
+        raise ValueError(f"model.init has no parameters: {init!r}")
+
+    def cast(leaf: Any) -> Array:
+        array = jnp.asarray(leaf)
+        return array.astype(precision) if jnp.issubdtype(array.dtype, jnp.floating) else array
+
+    return jax.tree.map(cast, init)
+
+
+def check_data(data: PyTree) -> PyTree:
+    """Records as arrays with one common leading axis, all numbers finite."""
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a data frame is a mapping of its columns
+        data = {str(name): np.asarray(data[name]) for name in data.columns}
+    named, tree = jax.tree_util.tree_flatten_with_path(data)
+    if not named:
+        raise ValueError("the data hold no arrays; give an array or a pytree of arrays with a common leading axis")
+    arrays = {}
+    for path, leaf in named:
+        array = leaf if isinstance(leaf, jax.Array) else np.asarray(leaf)
+        name = jax.tree_util.keystr(path) or "data"
+        if array.dtype == object or array.dtype.kind in "USMmOV":
+            raise TypeError(f"{name} has dtype {array.dtype}; records must be numbers: encode them first")
+        if array.ndim == 0:
+            raise ValueError(f"{name} is a single number; records need a leading axis, one entry per record")
+        arrays[name] = array
+    lengths = {name: array.shape[0] for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
+        raise ValueError(f"the arrays disagree on the number of records ({listed}); the first axis must be common")
+    if next(iter(lengths.values())) == 0:
+        raise ValueError("the data are empty: 0 records")
+    bad = {name: _not_finite(array) for name, array in arrays.items()}
+    if any(found for found in bad.values()):
+        listed = "; ".join(f"{name}: {found}" for name, found in bad.items() if found)
+        raise ValueError(
+            f"the data hold NaN or infinity ({listed}); drop or impute such records by a rule fixed beforehand"
+        )
+    return jax.tree_util.tree_unflatten(tree, list(arrays.values()))
+
+
+def _not_finite(array: Any) -> str:
+    if not np.issubdtype(array.dtype, np.inexact):
+        return ""
+    wrong = ~np.isfinite(np.asarray(array))
+    if not wrong.any():
+        return ""
+    if array.ndim == 1:
+        return f"{int(wrong.sum())} of {array.shape[0]}"
+    per_column = wrong.reshape(array.shape[0], -1).sum(axis=0)
+    columns = ", ".join(f"column {j}: {count}" for j, count in enumerate(per_column) if count)
+    return f"{int(wrong.sum())} values ({columns})"
+
+
+def check_model(model: ModelLike, data: PyTree) -> None:
+    """The log likelihood gives one real number per record and the prior allows the starting point."""
+    with jax.enable_x64(True):
+        theta = start(model, jax.random.key(0), precision_of(data))
+        record = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), data)
+        for name, shape in (
+            ("log_likelihood", jax.eval_shape(model.log_likelihood, theta, record)),
+            ("log_prior", jax.eval_shape(model.log_prior, theta)),
+        ):
+            if not hasattr(shape, "shape") or shape.shape != ():
+                got = getattr(shape, "shape", type(shape).__name__)
+                raise ValueError(
+                    f"{name} must return one number (shape ()), got shape {got}; "
+                    + ("write it for a single record and sum over its entries" if name == "log_likelihood" else "sum it")
+                )
+            if not jnp.issubdtype(shape.dtype, jnp.floating):
+                raise TypeError(f"{name} must return a real floating number, got dtype {shape.dtype}")
+        log_prior = float(model.log_prior(theta))
+    if not math.isfinite(log_prior):
+        raise ValueError(
+            f"log_prior(init) = {log_prior}: the starting point lies outside the prior's support; "
+            f"choose an init where the prior is positive"
+        )
