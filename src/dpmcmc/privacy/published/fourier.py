@@ -21,6 +21,7 @@ from dpmcmc.privacy.published.result import non_negative, one_of, positive
 PAIRS = ("both_sides", "one_side")
 
 Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 
 
 def _both_sides(s: Array, std: float, rate: float) -> Array:
@@ -52,12 +53,10 @@ def _normal(x: Array, std: float) -> Array:
 
 
 @lru_cache(maxsize=16)
-def _log_transform(
-    pair: str, std: float, rate: float, points: int, limit: float
-) -> tuple[NDArray[np.complex128], Array]:
+def _log_transform(pair: str, std: float, rate: float, points: int, limit: float) -> tuple[Complex, Array]:
     """The log of the transform of one step's loss, phase counted from s = 0, and the largest log size from there on."""
     step = 2 * limit / points
-    s = -limit + step * np.arange(points)
+    s: Array = np.arange(points, dtype=np.float64) * step - limit
     density = (_both_sides if pair == "both_sides" else _one_side)(s, std, rate)
     transform = np.fft.rfft(np.fft.ifftshift(density)) * step
     with np.errstate(divide="ignore"):
@@ -100,7 +99,7 @@ def delta(
 
     def geometric(
         decay: float,
-    ) -> NDArray[np.complex128]:  # Σ_j e^{−decay·(s_j − s)} e^{i t s_j} over the points above ε
+    ) -> Complex:  # Σ_j e^{−decay·(s_j − s)} e^{i t s_j} over the points above ε
         log_ratio = (1j * frequency - decay) * step
         flat = log_ratio == 0
         total = np.where(flat, count, np.expm1(count * log_ratio) / np.where(flat, 1.0, np.expm1(log_ratio)))

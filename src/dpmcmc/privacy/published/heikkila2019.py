@@ -46,6 +46,7 @@ def theorem1_rdp(order: float, bound: float, noise_variance: float = 2.0) -> flo
 def corollary1_epsilon(steps: int, bound: float, delta: float, noise_variance: float = 2.0) -> Published:
     """ε of T full-data iterations: min over α of T·ε(α) + log(1/δ)/(α − 1) = ρ + 2√(ρ log(1/δ)) (H19 Cor. 1)."""
     non_negative(steps=steps)
+    valid_delta(delta)
     rho = steps * theorem1_rdp(2.0, bound, noise_variance) / 2
     order = 1 + math.sqrt(-math.log(delta) / rho) if rho > 0 else None
     return Published(classical.zcdp_to_dp(rho, delta), "H19 Cor. 1", order=order)
@@ -102,8 +103,8 @@ def corollary2_epsilon(
 ) -> Published:
     """ε of T iterations on batches of b of N records, C = 2: min over α of T·ε(α) + log(1/δ)/(α−1) (H19 Cor. 2).
 
-    Whole orders 3 ≤ α < b/5, and not above ``largest_order``. ``variant="as_coded"`` stops as the authors' code does, one
-    order short of ⌊b/5⌋ (the same when 5 divides b) and where e^{(α−1)ε(α)} overflows a double: at b = 1000 that
+    Whole orders 3 ≤ α < b/5, and not above ``largest_order``. ``variant="as_coded"`` stops as the authors' code does,
+    one order short of ⌊b/5⌋ (the same when 5 divides b) and where e^{(α−1)ε(α)} overflows a double: at b = 1000 that
     leaves α ≤ 181 of 199, which shows for short chains. ``monotone`` as in :func:`theorem2_amplified_rdp`.
     """
     non_negative(steps=steps)

@@ -62,8 +62,8 @@ def theorem33_steps(epsilon: float, delta: float, n: int, batch: int) -> int:
 def theorem35_sensitivity(bound: float, n: int, batch: int, temperature: float = 1.0, constant: float = 3.0) -> float:
     """c(θ, θ') of minibatch DP penalty, the sensitivity of λ − σ_b²/2 (R21 Lemma 3.4, Thm 3.5).
 
-    2kc + 3(b−1)/b · k²c² with k = nT/b and per-record log ratios in [−c, c], c = ``bound``. A ``constant`` of 2 in place
-    of 3 is enough: the two terms share the record that changes, so their suprema are not taken at the same point.
+    2kc + 3(b−1)/b · k²c² with k = nT/b and per-record log ratios in [−c, c], c = ``bound``. A ``constant`` of 2 in
+    place of 3 is enough: the two terms share the record that changes, so their suprema are not taken at the same point.
     """
     positive(bound=bound, temperature=temperature, constant=constant)
     valid_batch(n, batch)

@@ -71,7 +71,7 @@ def theorem2(
     total: float,
     largest_constant: float,
 ) -> Claim:
-    """One iteration on a Poisson minibatch of at most K records, claimed (ε, δ)-DP by amplification (Z23 Thm 2). Unsound.
+    """One iteration on a Poisson minibatch of at most K records, claimed (ε, δ)-DP (Z23 Thm 2). Unsound.
 
     The batch is allowed ε' = εC/(6K max c) and δ' = δC/(2K max c): no noise where Δ ≤ ε', else as in :func:`theorem1`.
     """
