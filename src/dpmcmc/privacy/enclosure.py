@@ -1,0 +1,101 @@
+"""Suprema over families of bits, enclosed by branch and bound.
+
+A family of pairs of bits (P, Q), P ≥ Q, is described by its parameters in a box. Over a cell of the box one needs
+only upper bounds on gain = log(P/Q) and loss = log((1−Q)/(1−P)): by the spreading lemma (two_point.py) the pair with
+the larger two ratios costs at least as much at every order and in both directions. What is kept of a whole cover of
+the box is therefore a set of (gain, loss) pairs, of which only the maximal ones matter; it serves every order.
+
+Reference: docs/theory/subsampling.md, "From cells to a bound".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+
+from dpmcmc.privacy.two_point import renyi_two_point
+
+_HUGE = 1e6  # a loss beyond this is reported as no finite cost
+_STEER = np.array([1.5, 8.0, 64.0, 512.0, 4096.0, 30_000.0])  # orders at which cells are refined; any order is served
+
+Bound = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def enclose(
+    bound: Bound,
+    low: np.ndarray,
+    high: np.ndarray,
+    tolerance: float = 0.005,
+    max_cells: int = 60_000,
+    rounds: int = 14,
+) -> np.ndarray:
+    """Maximal (gain, loss) pairs, shape (k, 2), that enclose the family over the boxes [low, high].
+
+    ``bound(low, high)`` takes corners of shape (cells, dimensions) and returns upper bounds on gain and loss over
+    each cell, shape (cells, candidates). Cells are halved in every dimension until the cost is within ``tolerance``
+    of that of a single point of the box, or ``max_cells`` are reached: that ends the refining, never the covering.
+    """
+    front = np.zeros((0, 2))
+    attained = np.zeros_like(_STEER)
+    spent = 0
+    for round_ in range(rounds):
+        middle = (low + high) / 2
+        gain, loss = bound(low, high)
+        attained = np.maximum(attained, front_renyi(_front(*bound(middle, middle)), _STEER))
+        cost = np.max([_costs(order, gain, loss) / max(a, 1e-300) for order, a in zip(_STEER, attained, strict=True)], 0)
+        spent += len(low)
+        split = np.max(cost, axis=1) > 1 + tolerance
+        if round_ == rounds - 1 or spent + split.sum() * 2 ** low.shape[1] > max_cells:
+            split[:] = False
+        front = np.concatenate([front, _front(gain[~split], loss[~split])])
+        if not split.any():
+            break
+        low, high = _halves(low[split], high[split])
+    return _thinned(_front(front[:, 0], front[:, 1]))
+
+
+def front_renyi(front: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """The largest Rényi divergence, both ways round, of the bits enclosed by (gain, loss) pairs."""
+    if front.size and np.max(front) > _HUGE:
+        return np.full_like(orders, np.inf)
+    return np.array([np.max(_costs(order, front[:, 0], front[:, 1]), initial=0.0) for order in orders])
+
+
+def _costs(order: float, gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    gain, loss = np.clip(gain, 1e-300, _HUGE), np.clip(loss, 1e-300, _HUGE)
+    return np.maximum(renyi_two_point(order, -loss, gain), renyi_two_point(order, -gain, loss))
+
+
+def _front(gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """The pairs that no other pair exceeds in both coordinates."""
+    gain, loss = gain.ravel(), loss.ravel()
+    order = np.lexsort((-loss, -gain))
+    gain, loss = gain[order], loss[order]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(loss)[:-1]])
+    keep = loss > before
+    return np.stack([gain[keep], loss[keep]], axis=1)
+
+
+def _thinned(front: np.ndarray) -> np.ndarray:
+    """Neighbouring pairs merged outward (larger gain, larger loss): finely where the cost is decided, else coarsely."""
+    costs = np.array([_costs(order, front[:, 0], front[:, 1]) for order in _STEER])
+    weight = np.max(costs / np.maximum(costs.max(axis=1, keepdims=True), 1e-300), axis=0)
+    merged: list[np.ndarray] = []
+    for pair, near in zip(front, np.where(weight > 0.8, 1.001, 1.05), strict=True):  # gain falls, loss rises
+        if merged and merged[-1][0] <= near * pair[0] and pair[1] <= near * base and near >= grade:
+            merged[-1] = np.array([merged[-1][0], pair[1]])
+        else:
+            merged.append(pair)
+            base, grade = pair[1], near
+    return np.array(merged).reshape(-1, 2)
+
+
+def _halves(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    middle = (low + high) / 2
+    lows, highs = [], []
+    for side in product((False, True), repeat=low.shape[1]):
+        lows.append(np.where(side, middle, low))
+        highs.append(np.where(side, high, middle))
+    return np.concatenate(lows), np.concatenate(highs)
