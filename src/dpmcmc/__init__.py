@@ -1,0 +1,86 @@
+"""dpmcmc: a private posterior from a model, a data set and a budget.
+
+    import dpmcmc as dp
+
+    release = dp.sample(model, data, epsilon=1.0, delta=1e-6)
+    print(release)
+
+Names are loaded when first used, so accounting (``from dpmcmc import privacy``) works without JAX.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Barker": "acceptance",
+    "Budget": "privacy",
+    "ConstantClip": "mechanisms.clip",
+    "Custom": "proposals",
+    "Decision": "acceptance",
+    "DistanceClip": "mechanisms.clip",
+    "Guarantee": "receipts",
+    "Kernel": "kernel",
+    "Model": "models",
+    "ModelClip": "mechanisms.clip",
+    "Move": "proposals",
+    "Penalty": "acceptance",
+    "Plan": "planning",
+    "Posterior": "posterior",
+    "RandomWalk": "proposals",
+    "Receipt": "receipts",
+    "Release": "release",
+    "dp_barker": "algorithms",
+    "dp_penalty": "algorithms",
+    "plan": "planning",
+    "sample": "sampling",
+}
+_MODULES = ("acceptance", "models", "privacy", "proposals")
+
+__all__ = [*_HOME, *_MODULES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f"dpmcmc.{_HOME[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(f"dpmcmc.{name}")
+    else:
+        raise AttributeError(f"module 'dpmcmc' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from dpmcmc import acceptance as acceptance
+    from dpmcmc import models as models
+    from dpmcmc import privacy as privacy
+    from dpmcmc import proposals as proposals
+    from dpmcmc.acceptance import Barker as Barker
+    from dpmcmc.acceptance import Decision as Decision
+    from dpmcmc.acceptance import Penalty as Penalty
+    from dpmcmc.algorithms import dp_barker as dp_barker
+    from dpmcmc.algorithms import dp_penalty as dp_penalty
+    from dpmcmc.kernel import Kernel as Kernel
+    from dpmcmc.mechanisms.clip import ConstantClip as ConstantClip
+    from dpmcmc.mechanisms.clip import DistanceClip as DistanceClip
+    from dpmcmc.mechanisms.clip import ModelClip as ModelClip
+    from dpmcmc.models import Model as Model
+    from dpmcmc.planning import Plan as Plan
+    from dpmcmc.planning import plan as plan
+    from dpmcmc.posterior import Posterior as Posterior
+    from dpmcmc.privacy import Budget as Budget
+    from dpmcmc.proposals import Custom as Custom
+    from dpmcmc.proposals import Move as Move
+    from dpmcmc.proposals import RandomWalk as RandomWalk
+    from dpmcmc.receipts import Guarantee as Guarantee
+    from dpmcmc.receipts import Receipt as Receipt
+    from dpmcmc.release import Release as Release
+    from dpmcmc.sampling import sample as sample

@@ -40,11 +40,11 @@ class Penalty(FullDataTest):
     def probabilities(self, t: Array) -> tuple[Array, Array]:
         a, half = t / self.std, self.std / 2
         accept = _normal_cdf(a - half) + jnp.exp(t) * _normal_cdf(-a - half)
-        # 1 − accept = φ(a − σ/2) (M(a − σ/2) − M(a + σ/2)), M the Mills ratio: no cancellation where it is small
-        x = jnp.maximum(a - half, -5.0)
-        reject = jnp.exp(-0.5 * x**2) * (erfcx(x / np.sqrt(2)) - erfcx((x + self.std) / np.sqrt(2))) / 2
-        small = accept < 0.5
-        return jnp.where(small, accept, 1 - reject), jnp.where(small, 1 - accept, reject)
+        # 1 − accept = φ(x) (M(x) − M(x + σ)), x = a − σ/2, M the Mills ratio: no cancellation where it is small
+        x = jnp.maximum(a - half, -1.0)
+        tail = jnp.exp(-0.5 * x**2) * (erfcx(x / np.sqrt(2)) - erfcx((x + self.std) / np.sqrt(2))) / 2
+        reject = jnp.where(a - half > -1.0, tail, 1 - accept)
+        return jnp.where(accept < 0.5, accept, 1 - reject), reject
 
     def event(self, shift: float) -> PenaltyBit:
         return PenaltyBit(shift, self.std)

@@ -1,0 +1,30 @@
+# Everything runs in .venv, made here from Python 3.11 or later and the package index.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+.PHONY: demo test lint bench slow clean
+
+demo: .venv/demo.stamp          ## fit a private logistic regression to real data
+	$(BIN)/dpmcmc demo --out demo-output
+
+test: .venv/test.stamp          ## the quick test suite
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+slow: .venv/test.stamp          ## the long statistical tests
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: .venv/test.stamp .venv/lint.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/test.stamp         ## speed against a bare likelihood pass
+	$(BIN)/python benchmarks/speed.py
+
+.venv/%.stamp: pyproject.toml
+	test -d .venv || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	touch $@
+
+clean:
+	rm -rf .venv demo-output

@@ -1,0 +1,14 @@
+"""The command line. Commands load what they need when they run, so ``dpmcmc --help`` is instant."""
+
+from __future__ import annotations
+
+import typer
+
+from dpmcmc.commands.account import account
+from dpmcmc.commands.demo import demo
+
+app = typer.Typer(
+    help="Differentially private posteriors by MCMC.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+app.command()(account)
+app.command()(demo)

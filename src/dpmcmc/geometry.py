@@ -1,0 +1,82 @@
+"""Public geometry of a model: what its posterior looks like before any record is read.
+
+The Fisher information of one record, from records that the model itself simulates (or public example records), gives
+the scale of a proposal and the size of a log ratio. Nothing here may see private records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import precision_of, start
+
+_SIMULATED = 4096
+_MOVES = 256
+_KEY = 0  # simulations of public things are repeatable
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Fisher information of one record and precision of the prior, over the raveled parameters, at ``theta``."""
+
+    theta: PyTree
+    records: PyTree
+    fisher: np.ndarray
+    prior_precision: np.ndarray
+
+    @property
+    def dimension(self) -> int:
+        return len(self.fisher)
+
+    def posterior_root(self, records: float) -> np.ndarray:
+        """A matrix A with A Aᵀ the covariance of the posterior of so many records (Laplace, at ``theta``)."""
+        values, vectors = np.linalg.eigh(records * self.fisher + self.prior_precision)
+        if not values[0] > 1e-12 * values[-1]:
+            raise ValueError(
+                "the model's Fisher information at init is singular: a combination of parameters has no effect on the "
+                "simulated records and no prior; give a proper prior, another init, or a kernel of your own"
+            )
+        return vectors / np.sqrt(values)
+
+    def log_ratio_quantile(self, model: ModelLike, root: np.ndarray, quantile: float) -> float:
+        """That quantile of |log ratio| over simulated records and random-walk moves with scale ``root`` from theta."""
+        flat, unravel = ravel_pytree(self.theta)
+        moves = np.random.default_rng(_KEY).normal(size=(_MOVES, len(flat))) @ root.T
+        likelihoods = jax.vmap(model.log_likelihood, in_axes=(None, 0))
+        with jax.enable_x64(True):
+            here = likelihoods(self.theta, self.records)
+            there = jax.lax.map(lambda m: likelihoods(unravel((flat + m).astype(flat.dtype)), self.records), moves)
+            return float(np.quantile(np.abs(np.asarray(there - here)), quantile))
+
+
+def geometry(model: ModelLike, example: PyTree | None = None) -> Geometry:
+    """The model's geometry at its starting point, from ``example`` (public records) or the model's own simulation."""
+    simulate = getattr(model, "simulate", None)
+    if example is None and simulate is None:
+        raise ValueError(
+            f"{type(model).__name__} cannot be planned without a kernel: give simulate=(key, theta, n) -> records to the "
+            "model, or public records as example=, or a kernel such as dp.dp_barker(step=0.1, clip=0.05)"
+        )
+    with jax.enable_x64(True):
+        key = jax.random.key(_KEY)
+        theta = start(model, key, np.dtype(np.float64))
+        if any(not jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in jax.tree.leaves(theta)):
+            raise TypeError("the default kernel moves real parameters only; give a kernel with a proposal of your own")
+        records: Any = simulate(key, theta, _SIMULATED) if example is None else example  # type: ignore[misc]
+        theta = start(model, key, np.promote_types(np.float64, precision_of(records)))
+        flat, unravel = ravel_pytree(theta)
+        score = jax.grad(lambda raveled, record: model.log_likelihood(unravel(raveled), record))
+        scores = np.asarray(jax.vmap(score, in_axes=(None, 0))(flat, records), np.float64)
+        hessian = np.asarray(jax.hessian(lambda raveled: model.log_prior(unravel(raveled)))(flat), np.float64)
+    if not (np.all(np.isfinite(scores)) and np.all(np.isfinite(hessian))):
+        raise ValueError("the gradient of the log likelihood or of the log prior at init is not finite; move init")
+    values, vectors = np.linalg.eigh(-(hessian + hessian.T) / 2)
+    prior_precision = (vectors * np.maximum(values, 0)) @ vectors.T
+    return Geometry(theta, records, scores.T @ scores / len(scores), prior_precision)

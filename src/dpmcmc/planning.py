@@ -1,0 +1,241 @@
+"""Planning: from a public budget, n and model to a kernel and a number of steps. No record is read."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpmcmc import privacy
+from dpmcmc.algorithms import dp_barker
+from dpmcmc.geometry import Geometry, geometry
+from dpmcmc.kernel import Kernel
+from dpmcmc.mechanisms.coin import RELATIVE_ERROR
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import check_temperature, start
+from dpmcmc.privacy import Budget, RenyiFilter, Repeat, ZcdpFilter
+from dpmcmc.proposals import RandomWalk
+from dpmcmc.receipts import Guarantee, Receipt
+
+TARGET_ESS = 100
+"""Effective draws, all chains together, that the default plan tempers for."""
+
+MOST_DECISIONS = 50_000
+"""Private decisions that a default plan makes at most, whatever the budget would pay for."""
+
+STEP = 1.0  # scale of the default random walk times √d, in posterior standard deviations; short moves are cheap
+CLIPPED = 0.01  # share of simulated log ratios beyond the default clip
+WARMUP = 0.25
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will run and what it will cost. Printing it says what to expect."""
+
+    kernel: Kernel
+    n: int
+    chains: int
+    steps: int
+    warmup: int
+    temperature: float
+    budget: Budget
+    guarantee: Guarantee
+    receipt: Receipt
+    expected_ess: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        most = "at most " if self.receipt.filter is not None else ""
+        lines = [
+            f"{self.guarantee}".capitalize() + f", of a budget of ({self.budget.epsilon:g}, {self.budget.delta:g}).",
+            f"{self.chains} chains of {most}{self.steps} steps, the first {self.warmup} as warm-up: {self.kernel}.",
+            *self.notes,
+        ]
+        return "\n".join(lines)
+
+
+def plan(
+    model: ModelLike,
+    n: int,
+    budget: Budget,
+    *,
+    kernel: Kernel | None = None,
+    chains: int = 4,
+    steps: int | None = None,
+    warmup: int | None = None,
+    temperature: float | None = None,
+    example: PyTree | None = None,
+) -> Plan:
+    """Plan a run for ``n`` records within ``budget``; every chain is paid for.
+
+    Without a ``kernel`` the default is full-data Barker with a random walk scaled by the model's public geometry (see
+    :mod:`dpmcmc.geometry`), tempered if the budget could not pay for a usable chain otherwise; ``temperature``
+    overrides that. ``steps`` are per chain; left out, the budget decides.
+    """
+    _check(n, budget, chains, steps, temperature)
+    notes: list[str] = []
+    expected_ess = None
+    if kernel is None:
+        shape = geometry(model, example)
+        kernel, temperature, expected_ess, reason = _default(model, shape, n, budget, temperature)
+        notes.append(reason)
+    temperature = 1.0 if temperature is None else temperature
+    event = kernel.event(temperature)
+    if event is not None:
+        steps, guarantee, receipt = _constant(event, budget, chains, steps, temperature)
+    else:
+        steps, guarantee, receipt = _varying(model, kernel, budget, chains, steps, temperature)
+    warmup = int(WARMUP * steps) if warmup is None else warmup
+    if not 0 <= warmup < steps:
+        raise ValueError(f"warmup must lie between 0 and steps − 1 = {steps - 1}, got {warmup}")
+    return Plan(
+        kernel, n, chains, steps, warmup, temperature, budget, guarantee, receipt, expected_ess, tuple(notes)
+    )
+
+
+def _check(n: int, budget: Budget, chains: int, steps: int | None, temperature: float | None) -> None:
+    if not isinstance(budget, Budget):
+        raise TypeError(f"budget must be a dp.Budget(epsilon, delta), got {budget!r}")
+    if n < 1 or chains < 1 or (steps is not None and steps < 1):
+        raise ValueError(f"n, chains and steps must be at least 1, got n={n}, chains={chains}, steps={steps}")
+    if temperature is not None:
+        check_temperature(temperature)
+    if budget.delta >= 1 / n:
+        warnings.warn(
+            f"delta = {budget.delta:g} is not below 1/n = {1 / n:g}: it would allow releasing a whole record; "
+            f"choose at most {0.1 / n:.1g}",
+            stacklevel=3,
+        )
+
+
+def _reserve(budget: Budget, decisions: int) -> Budget:
+    """The budget left for ideal arithmetic when so many decisions have probabilities with a relative error.
+
+    With γ that error, a transcript's probability is off by a factor within e^{±γ·decisions} on either data set:
+    ideal (ε, δ) becomes (ε + 2γ·decisions, δ e^{γ·decisions}). docs/theory/finite-precision.md
+    """
+    epsilon = budget.epsilon - 2 * RELATIVE_ERROR * decisions
+    if epsilon <= 0:
+        raise ValueError(f"{decisions} decisions are too many for epsilon = {budget.epsilon:g} in float64")
+    return Budget(epsilon, budget.delta * math.exp(-RELATIVE_ERROR * decisions))
+
+
+def _constant(
+    event: privacy.Event, budget: Budget, chains: int, steps: int | None, temperature: float
+) -> tuple[int, Guarantee, Receipt]:
+    """Steps that all cost the same: count them."""
+    if steps is None:
+        most = int(privacy.max_steps(event, budget.epsilon, budget.delta))
+        if most >= chains:
+            ideal = _reserve(budget, most)
+            most = int(privacy.max_steps(event, ideal.epsilon, ideal.delta))
+        steps = min(most, MOST_DECISIONS) // chains
+    whole = Repeat(event, max(steps, 1) * chains)
+    ideal = _reserve(budget, whole.count)
+    cost = privacy.epsilon(whole, ideal.delta)
+    if steps == 0 or cost > ideal.epsilon:
+        raise ValueError(_too_small(event, budget, chains, steps, float(cost), temperature))
+    arithmetic = 2 * RELATIVE_ERROR * whole.count
+    guarantee = Guarantee(float(cost) + arithmetic, budget.delta, whole.relation, cost.method, arithmetic)
+    return steps, guarantee, Receipt("chains", guarantee.epsilon, guarantee.delta, event=whole)
+
+
+def _too_small(
+    event: privacy.Event, budget: Budget, chains: int, steps: int, cost: float, temperature: float
+) -> str:
+    """What would fit instead."""
+    wanted = f"{max(steps, 1)} step{'s' if steps > 1 else ''} of {chains} chain{'s' if chains > 1 else ''}"
+    fits = [f"epsilon = {cost:.3g}"]
+    if steps > 1 and (most := int(privacy.max_steps(event, budget.epsilon, budget.delta)) // chains):
+        fits.append(f"steps = {most}")
+    shift = getattr(event, "shift", None)
+    if shift:
+        share = float(privacy.zcdp_limit(budget.epsilon, budget.delta)) * 8 / (max(steps, 1) * chains)
+        fits.append(f"a clip of {math.sqrt(share) / (2 * temperature):.2g} (now {shift / (2 * temperature):.2g})")
+    return (
+        f"the budget (epsilon = {budget.epsilon:g}, delta = {budget.delta:g}) does not pay for {wanted}, "
+        f"which cost epsilon = {cost:.3g}; what would fit: {', or '.join(fits)}, or a lower temperature"
+    )
+
+
+def _varying(
+    model: ModelLike, kernel: Kernel, budget: Budget, chains: int, steps: int | None, temperature: float
+) -> tuple[int, Guarantee, Receipt]:
+    """Steps that cost what their move costs: a filter stops the chains before the budget is passed."""
+    shift = _typical_shift(model, kernel, temperature)
+    ideal = _reserve(budget, MOST_DECISIONS if steps is None else steps * chains)
+    event = kernel.acceptance.event(shift)
+    rule: ZcdpFilter | RenyiFilter
+    if isinstance(event, privacy.BarkerBit):
+        rule = ZcdpFilter.for_budget(ideal.epsilon, ideal.delta)
+    else:
+        order = privacy.best_order(event, ideal.epsilon, ideal.delta)
+        rule = RenyiFilter.for_budget(ideal.epsilon, ideal.delta, order=order)
+    price = float(rule.price(event))
+    if price * chains > rule.limit:
+        cost = float(privacy.epsilon(Repeat(event, chains), ideal.delta))
+        raise ValueError(_too_small(event, budget, chains, 1, cost, temperature))
+    if steps is None:
+        steps = int(min(2 * rule.limit / price, MOST_DECISIONS)) // chains
+    arithmetic = budget.epsilon - ideal.epsilon
+    guarantee = Guarantee(budget.epsilon, budget.delta, event.relation, f"{rule}", arithmetic)
+    return steps, guarantee, Receipt("chains", budget.epsilon, budget.delta, filter=rule)
+
+
+def _typical_shift(model: ModelLike, kernel: Kernel, temperature: float) -> float:
+    """The root mean square shift of moves from the starting point (public)."""
+    with jax.enable_x64(True):
+        theta = start(model, jax.random.key(0), np.dtype(np.float64))
+        memory = kernel.proposal.init(theta)
+
+        def shift(key: Any) -> Any:
+            move = kernel.proposal.propose(key, theta, memory)
+            return kernel.acceptance.shift(model, temperature, theta, move.position)
+
+        shifts = np.asarray(jax.vmap(shift)(jax.random.split(jax.random.key(1), 256)))
+    return float(np.sqrt(np.mean(shifts**2)))
+
+
+def _default(
+    model: ModelLike, shape: Geometry, n: int, budget: Budget, temperature: float | None
+) -> tuple[Kernel, float, float, str]:
+    """Barker with a random walk in the model's own metric, and the temperature that the budget asks for.
+
+    In the limit of small steps of scale s posterior standard deviations, Barker's random walk is an autoregression
+    with coefficient 1 − s²/4, so its draws are worth s²/8 independent ones each.
+    """
+    worth = STEP**2 / (8 * shape.dimension)
+    limit = float(privacy.zcdp_limit(budget.epsilon, budget.delta))
+
+    def kernel_at(tau: float) -> tuple[Kernel, float]:
+        root = STEP / math.sqrt(shape.dimension) * shape.posterior_root(tau * n)
+        clip = shape.log_ratio_quantile(model, root, 1 - CLIPPED)
+        decisions = min(limit / ((2 * tau * clip) ** 2 / 8), MOST_DECISIONS)
+        return dp_barker(RandomWalk(root), clip), worth * decisions
+
+    tau = 1.0 if temperature is None else temperature
+    kernel, ess = kernel_at(tau)
+    untempered = ess
+    if temperature is None:
+        for _ in range(8):  # decisions grow like 1/τ until the prior takes over: a few corrections settle it
+            if ess >= TARGET_ESS or tau * n <= shape.dimension:
+                break
+            tau *= max(ess / TARGET_ESS, 0.1) * 0.99
+            kernel, ess = kernel_at(tau)
+    if tau < 1:
+        reason = (
+            f"Tempered: the {n} records count as {tau * n:.0f} (temperature {tau:.3g}), so intervals are about "
+            f"{1 / math.sqrt(tau):.1f} times as wide as without privacy."
+        )
+        if temperature is None:
+            reason += (
+                f" Untempered, this budget would pay for about {untempered:.1f} effective draws; more records, a larger "
+                "epsilon or fewer parameters would allow less tempering."
+            )
+    else:
+        reason = f"Not tempered: about {ess:.0f} effective draws are expected of the ordinary posterior."
+    return kernel, tau, ess, reason

@@ -1,0 +1,162 @@
+"""Sampling: charge, run, release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpmcmc import checkpoint as checkpoints
+from dpmcmc.chain import Trace, compile_chunk, run_chunk, start_chains
+from dpmcmc.checkpoint import Progress
+from dpmcmc.kernel import Kernel
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.planning import Plan
+from dpmcmc.planning import plan as make_plan
+from dpmcmc.posterior import Posterior, check_data
+from dpmcmc.pricing import PriceList
+from dpmcmc.privacy import Budget
+from dpmcmc.progress import ProgressBar, stop_on_interrupt
+from dpmcmc.randomness import RandomSource
+from dpmcmc.release import Release
+
+
+def sample(
+    model: ModelLike,
+    data: PyTree,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    *,
+    plan: Plan | None = None,
+    kernel: Kernel | None = None,
+    chains: int = 4,
+    steps: int | None = None,
+    warmup: int | None = None,
+    temperature: float | None = None,
+    example: PyTree | None = None,
+    checkpoint: str | Path | None = None,
+    progress: bool = True,
+    seed: int | None = None,
+) -> Release:
+    """Draw from the posterior of ``model`` given ``data`` within a budget of (``epsilon``, ``delta``).
+
+    The whole release is differentially private under substitution of one record; the number of records is public.
+    Either give the budget (and, if you like, a ``kernel``, ``steps`` per chain, ...: see :func:`dpmcmc.plan`), or a
+    ``plan`` made beforehand. Public mistakes raise before anything is charged or read; private values never raise.
+
+    - ``checkpoint``: a file to resume from if it exists, and to write while running (a secret; deleted at the end).
+    - ``progress``: show a bar. Ctrl-C stops after the present chunk and returns what ran.
+    - ``seed``: repeatable coins for tests and public data. They are not secret, so no guarantee is issued.
+    """
+    if plan is None:
+        if epsilon is None or delta is None:
+            raise ValueError(f"give a budget (epsilon and delta) or a plan; got epsilon={epsilon!r}, delta={delta!r}")
+        budget = Budget(epsilon, delta)
+        posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
+        plan = make_plan(
+            model,
+            posterior.n,
+            budget,
+            kernel=kernel,
+            chains=chains,
+            steps=steps,
+            warmup=warmup,
+            temperature=temperature,
+            example=None if example is None else check_data(example),
+        )
+    else:
+        given = {"epsilon": epsilon, "delta": delta, "kernel": kernel, "steps": steps, "temperature": temperature}
+        doubled = [name for name, value in given.items() if value is not None]
+        if doubled:
+            raise ValueError(f"{', '.join(doubled)} given beside a plan, which has its own; give one or the other")
+        posterior = Posterior.check(model, data, plan.temperature)
+        if posterior.n != plan.n:
+            raise ValueError(f"the plan is for n = {plan.n} records, the data hold {posterior.n}; plan again")
+    return _run(plan, model, posterior.data, seed, None if checkpoint is None else Path(checkpoint), progress)
+
+
+def _run(plan: Plan, model: ModelLike, data: PyTree, seed: int | None, path: Path | None, show: bool) -> Release:
+    source = RandomSource(seed)
+    state = start_chains(plan.kernel, model, data, plan.chains, source)
+    progress = Progress(state, [], 0, source)
+    if path is not None and path.exists():
+        progress = checkpoints.read(path, plan, model, data, state)
+    prices = None if plan.receipt.filter is None else PriceList.of(plan.kernel.acceptance, plan.receipt.filter)
+    chunk = compile_chunk(plan.kernel, model, plan.temperature, prices)
+    with jax.enable_x64(True):
+        on_device = jax.tree.map(jax.numpy.asarray, data)
+    length = chunk_length(plan.steps)
+    with ProgressBar(plan, show) as bar, stop_on_interrupt() as stop:
+        while bool(progress.state.alive) and progress.chunks * length < plan.steps and not stop.asked:
+            if path is not None:
+                checkpoints.write(path, plan, model, data, progress)
+            todo = min(length, plan.steps - progress.chunks * length)
+            state, trace = run_chunk(chunk, plan.kernel, on_device, progress.state, progress.source, length, todo)
+            progress.source.advance()
+            progress = Progress(state, [*progress.traces, trace], progress.chunks + 1, progress.source)
+            bar.update(progress.steps, float(state.spent), float(np.mean(trace.accepted)) if len(trace.accepted) else 0)
+    stopped = "interrupted" if stop.asked and progress.chunks * length < plan.steps else "budget spent"
+    if path is not None:
+        if stopped == "interrupted":
+            checkpoints.write(path, plan, model, data, progress)
+        else:
+            path.unlink(missing_ok=True)
+    return _release(plan, model, progress, stopped)
+
+
+def chunk_length(steps: int) -> int:
+    """Steps compiled as one: about fifty chunks a run, of 50 to 2000 steps."""
+    return min(max(50, -(-steps // 50)), 2000, steps)
+
+
+def _release(plan: Plan, model: ModelLike, progress: Progress, stopped: str) -> Release:
+    traces = progress.traces or [Trace(jax.tree.map(lambda leaf: leaf[None][:0], progress.state.positions), _no_bits(plan))]
+    positions = jax.tree.map(lambda *parts: np.concatenate(parts), *[trace.positions for trace in traces])
+    accepted = np.concatenate([trace.accepted for trace in traces])
+    named = jax.tree_util.tree_flatten_with_path(positions)[0]
+    draws = {_name(path): np.moveaxis(np.asarray(leaf), 0, 1) for path, leaf in named}
+    run: dict[str, Any] = {
+        "n": plan.n,
+        "chains": plan.chains,
+        "steps": plan.steps,
+        "warmup": min(plan.warmup, int(len(accepted) * plan.warmup / plan.steps)),
+        "temperature": plan.temperature,
+        "model": type(model).__name__,
+        "stopped": stopped,
+    }
+    guarantee = plan.guarantee
+    if progress.source.reproducible:
+        run["no_guarantee"] = (
+            f"this run was made with seed=, so its coins can be recomputed; leave seed out and it would be {guarantee}"
+        )
+    return Release(
+        draws=draws,
+        accepted=accepted.T,
+        guarantee=None if progress.source.reproducible else guarantee,
+        receipts=(plan.receipt,),
+        kernel=describe(plan.kernel),
+        run=run,
+        notes=plan.notes,
+    )
+
+
+def _no_bits(plan: Plan) -> np.ndarray:
+    return np.zeros((0, plan.chains), bool)
+
+
+def _name(path: Any) -> str:
+    """a['b'][0] as a.b.0; a bare array is called theta."""
+    parts = [str(getattr(entry, "key", getattr(entry, "idx", getattr(entry, "name", entry)))) for entry in path]
+    return ".".join(parts) or "theta"
+
+
+def describe(kernel: Kernel) -> str:
+    """The kernel in a few words."""
+    parts = (type(kernel.acceptance).__name__, kernel.acceptance, type(kernel.proposal).__name__)
+    return f"{parts[0]} test ({_settings(parts[1])}) with {parts[2]}"
+
+
+def _settings(part: Any) -> str:
+    return ", ".join(f"{name}={value}" for name, value in vars(part).items())

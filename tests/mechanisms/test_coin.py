@@ -1,0 +1,81 @@
+"""Accept bits: exact comparisons, and probabilities that are right to a relative error."""
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpmcmc.acceptance import Barker, Penalty
+from dpmcmc.mechanisms.coin import CLAMP, RAREST, RELATIVE_ERROR, flip
+from dpmcmc.randomness import RandomSource
+
+
+def compiled_probabilities(test, t):
+    with jax.enable_x64(True):
+        return tuple(np.asarray(p) for p in jax.jit(test.probabilities)(jnp.asarray(t, jnp.float64)))
+
+
+def barker_exact(t):
+    t = mpmath.mpf(float(t))
+    return 1 / (1 + mpmath.exp(-t)), 1 / (1 + mpmath.exp(t))
+
+
+def penalty_exact(t, std):
+    t, std = mpmath.mpf(float(t)), mpmath.mpf(std)
+
+    def cdf(x):
+        return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+    up = mpmath.exp(t) * cdf(-t / std - std / 2)
+    return cdf(t / std - std / 2) + up, cdf(-t / std + std / 2) - up
+
+
+@pytest.mark.parametrize(
+    ("test", "exact"),
+    [(Barker(1.0), barker_exact)]
+    + [(Penalty(1.0, std), lambda t, std=std: penalty_exact(t, std)) for std in (0.05, 0.3, 1.0, 2.0, 7.0)],
+)
+def test_probabilities_have_a_tenth_of_the_stated_relative_error(test, exact):
+    rng = np.random.default_rng(1)
+    t = np.concatenate([np.linspace(-CLAMP, CLAMP, 801), rng.uniform(-1, 1, 200), rng.uniform(-8, 8, 400)])
+    worst = 0.0
+    with mpmath.workdps(80):
+        for row in zip(t, *compiled_probabilities(test, t), strict=True):
+            for computed, right in zip(row[1:], exact(row[0]), strict=True):
+                if right >= RAREST / 2:  # below, the coin uses RAREST
+                    worst = max(worst, abs(float(computed / right - 1)))
+                else:
+                    assert computed <= RAREST
+    assert worst <= RELATIVE_ERROR / 10
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(st.floats(RAREST, 0.5), st.integers(0, 2**128 - 1), st.booleans())
+def test_a_flip_is_the_exact_comparison_of_a_128_bit_uniform(rarer, uniform, accept_is_rare):
+    bits = np.array([uniform >> 64, uniform & (2**64 - 1)], np.uint64)
+    rare = uniform < int(mpmath.mpf(rarer) * 2**128)  # exact: a float64 above 2⁻⁶⁰ is a multiple of 2⁻¹²⁸
+    with jax.enable_x64(True):
+        pair = (rarer, 1 - rarer) if accept_is_rare else (1 - rarer, rarer)
+        accepted = bool(jax.jit(flip)(bits, *map(jnp.float64, pair)))
+    assert accepted == (rare if accept_is_rare or rarer == 0.5 else not rare)
+
+
+@pytest.mark.parametrize("rarer", [0.5, 0.25, 1e-3, RAREST])
+def test_a_flip_changes_exactly_at_its_threshold(rarer):
+    threshold = int(mpmath.mpf(rarer) * 2**128)
+    with jax.enable_x64(True):
+        for uniform, expected in ((threshold - 1, True), (threshold, False)):
+            bits = np.array([uniform >> 64, uniform & (2**64 - 1)], np.uint64)
+            assert bool(flip(jnp.asarray(bits), jnp.float64(rarer), jnp.float64(1 - rarer))) is expected
+
+
+def test_coins_from_the_cryptographic_stream_have_the_right_frequency():
+    count = 200_000
+    bits = RandomSource(5).bits("coin", (count, 2))
+    for p in (0.5, 0.1, 0.9):
+        with jax.enable_x64(True):
+            heads = int(jnp.sum(flip(jnp.asarray(bits), jnp.float64(p), jnp.float64(1 - p))))
+        assert abs(heads - count * p) < 4.5 * np.sqrt(count * p * (1 - p))  # false alarm 7e-6 each, seed fixed
