@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpmcmc.privacy.published import classical, fourier, heikkila2019, yildirim2019
-from dpmcmc.privacy.published.result import largest, non_negative, one_of, positive, valid_batch, valid_delta
+from dpmcmc.privacy.published.result import Published, largest, non_negative, one_of, positive, valid_batch, valid_delta
 
 MINIBATCH_VARIANTS = ("text", "as_coded")
 FOURIER_VARIANTS = ("text", "as_coded", "one_sided")
@@ -93,6 +93,19 @@ def theorem35_rdp_steps(
     return max(0, int(np.max(left / theorem35_rdp(orders, tau, n, batch, variant=variant))))
 
 
+def theorem35_rdp_epsilon(
+    steps: int, delta: float, tau: float, n: int, batch: int, *, variant: str = "text", largest_order: int = 199
+) -> Published:
+    """ε of k iterations of minibatch DP penalty by Rényi DP (R21 Thm 3.5)."""
+    non_negative(steps=steps)
+    valid_delta(delta)
+    orders = np.arange(2, largest_order + 1)
+    total = steps * theorem35_rdp(orders, tau, n, batch, variant=variant) - math.log(delta) / (orders - 1)
+    best = int(np.argmin(total))
+    sound = variant == "text"
+    return Published(float(total[best]), f"R21 Thm 3.5, {variant}", sound=sound, order=int(orders[best]))
+
+
 def theorem35_fourier_delta(
     epsilon: float, steps: int, tau: float, n: int, batch: int, *, variant: str = "as_coded"
 ) -> float:
@@ -126,6 +139,15 @@ def theorem42_zcdp(tau: float, tau_gradient: float, leapfrog_steps: int, n: int)
     """ρ of one DP-HMC iteration: a log ratio and L + 1 gradients, ρ_l + (L+1)ρ_g (R21 Thm 4.2)."""
     positive(tau=tau, tau_gradient=tau_gradient, leapfrog_steps=leapfrog_steps, n=n)
     return (1 / tau**2 + (leapfrog_steps + 1) / tau_gradient**2) / (2 * n)
+
+
+def theorem42_epsilon(
+    steps: int, delta: float, tau: float, tau_gradient: float, leapfrog_steps: int, n: int
+) -> Published:
+    """ε of k DP-HMC iterations by zCDP (R21 Thm 4.2)."""
+    non_negative(steps=steps)
+    rho = steps * theorem42_zcdp(tau, tau_gradient, leapfrog_steps, n)
+    return Published(classical.zcdp_to_dp(rho, delta), "R21 Thm 4.2")
 
 
 def theorem42_steps(epsilon: float, delta: float, tau: float, tau_gradient: float, leapfrog_steps: int, n: int) -> int:

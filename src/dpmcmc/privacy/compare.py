@@ -1,0 +1,67 @@
+"""Side by side: what the papers' bounds allow, and what dpmcmc's accounting of the same algorithm allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dpmcmc.privacy.catalogue import ALGORITHMS as ALGORITHMS
+from dpmcmc.privacy.catalogue import STANDARD_CASES as STANDARD_CASES
+from dpmcmc.privacy.catalogue import Algorithm, PublishedBound, Settings, named
+from dpmcmc.privacy.events import Repeat
+from dpmcmc.privacy.published.result import positive, valid_delta
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison. Steps at a budget, or ε at a number of steps; ``None`` where nothing is published."""
+
+    algorithm: str
+    settings: Settings
+    published_name: str | None
+    published: float | None
+    published_sound: bool | None
+    dpmcmc: float
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; an infinite ε is ``None``."""
+        ours = self.dpmcmc if math.isfinite(self.dpmcmc) else None
+        return {**self.__dict__, "settings": dict(self.settings), "dpmcmc": ours}
+
+
+def compare_steps(algorithm: str, epsilon: float, delta: float, **settings: Any) -> list[Row]:
+    """Iterations allowed at (ε, δ): one row for each published bound of ``algorithm``, ours beside it."""
+    from dpmcmc.privacy import max_steps
+
+    positive(epsilon=epsilon)
+    valid_delta(delta)
+    chosen, values = named(algorithm), named(algorithm).settings(**settings)
+    ours = max_steps(chosen.event(values), epsilon, delta)
+    return _rows(chosen, values, lambda bound: bound.max_steps(values, epsilon, delta), int(ours), _method(ours))
+
+
+def compare_epsilon(algorithm: str, steps: int, delta: float, **settings: Any) -> list[Row]:
+    """ε of ``steps`` iterations at δ: one row for each published bound of ``algorithm``, ours beside it."""
+    from dpmcmc.privacy import epsilon
+
+    positive(steps=steps)
+    valid_delta(delta)
+    chosen, values = named(algorithm), named(algorithm).settings(**settings)
+    ours = epsilon(Repeat(chosen.event(values), steps), delta)
+    return _rows(chosen, values, lambda bound: bound.epsilon(values, steps, delta), float(ours), _method(ours))
+
+
+def _rows(
+    algorithm: Algorithm, settings: Settings, claim: Callable[[PublishedBound], float], ours: float, method: str
+) -> list[Row]:
+    claims: Iterable[tuple[str | None, float | None, bool | None]] = [
+        (bound.name, claim(bound), bound.sound) for bound in algorithm.published
+    ] or [(None, None, None)]
+    return [Row(algorithm.name, settings, *published, ours, method) for published in claims]
+
+
+def _method(answer: Any) -> str:
+    return str(getattr(answer, "method", ""))
