@@ -85,11 +85,11 @@ def test_text_and_code_differ_only_in_the_last_orders():
 
 
 def test_made_monotone():
-    epsilon = heikkila2019.corollary2_epsilon(T, N, B, 1e-6, monotone=True)
+    epsilon = heikkila2019.corollary2_epsilon(T, N, B, 1e-6, cost="monotone")
     assert round(epsilon, 3) == 0.413
     orders = np.arange(2, 199)
     plain = heikkila2019.theorem2_amplified_rdp(orders, N, B)
-    assert np.all(heikkila2019.theorem2_amplified_rdp(orders, N, B, monotone=True) <= plain)
+    assert np.all(heikkila2019.theorem2_amplified_rdp(orders, N, B, cost="monotone") <= plain)
 
 
 def test_steps_are_the_largest_that_fit():
@@ -120,23 +120,39 @@ def test_theorem_1_is_the_gaussian_release():
 
 
 def test_theorem_2_bounds_the_normals_it_is_about():
-    """The Rényi divergence of the two normals at b = 1000 lies below Thm 2, far below at small orders."""
-    batch = 1000
-    for order in (2.0, 10.0, 50.0, 150.0):
-        worst = 0.0
-        for shift in (0.0, 2 / math.sqrt(batch)):
-            for gap in (0.0, 4 * (batch - 1) / batch**2):
-                for first, second in ((1.0, 1.0 + gap), (1.0 + gap, 1.0)):
-                    mixed = order * second + (1 - order) * first  # variances v1, v2: (1−α)v1 + αv2
-                    divergence = (
-                        order * shift**2 / (2 * mixed)
-                        + math.log(second / mixed) / (2 * (order - 1))
-                        + math.log(second / first) / 2
-                    )
-                    worst = max(worst, divergence)
-        assert worst < heikkila2019.theorem2_rdp(order, batch)
-        if order == 2.0:
-            assert worst < heikkila2019.theorem2_rdp(order, batch) / 50
+    """What Thm 2 bounds, exactly: far below it at small orders, and what that costs a chain."""
+    orders = np.array([2, 10, 50, 100, 199])
+    exact = heikkila2019.exact_batch_rdp(orders, B)
+    assert np.all(exact < heikkila2019.theorem2_rdp(orders, B))
+    assert exact[0] == pytest.approx(0.0040, abs=5e-5)
+    assert heikkila2019.theorem2_rdp(2, B) == pytest.approx(0.358, abs=5e-4)
+    assert round(heikkila2019.corollary2_epsilon(T, N, B, 1e-6, cost="exact"), 3) == 0.223
+
+
+def test_exact_divergence_by_quadrature():
+    """D_α of the two normals by numerical integration, at the extreme mean and variance."""
+    batch, order = 50, 3.0
+    shift, gap = 2 / math.sqrt(batch), 4 * (batch - 1) / batch**2
+    x = np.linspace(-20, 20, 400_001)
+
+    def normal(mean: float, variance: float) -> np.ndarray:
+        return np.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+
+    def divergence(here: float, there: float) -> float:
+        ratio = normal(shift, here) ** order * normal(0.0, there) ** (1 - order)
+        return math.log(np.trapezoid(ratio, x)) / (order - 1)
+
+    pairs = [(1.0, 1.0), (1.0, 1.0 + gap), (1.0 + gap, 1.0), (2.0, 2.0 - gap)]
+    worst = max(divergence(here, there) for here, there in pairs)
+    assert heikkila2019.exact_batch_rdp(order, batch) == pytest.approx(worst, rel=1e-9)
+
+
+def test_variance_sensitivity_by_enumeration():
+    batch = 4
+    grid = np.linspace(-1, 1, 9)
+    rest = np.array(np.meshgrid(grid, grid, grid)).reshape(3, -1).T
+    values = np.concatenate([np.repeat(rest, 9, axis=0), np.tile(grid, len(rest))[:, None]], axis=1).var(axis=1)
+    assert np.ptp(values.reshape(-1, 9), axis=1).max() == pytest.approx(4 * (batch - 1) / batch**2)
 
 
 def test_variational_start_and_sgld():

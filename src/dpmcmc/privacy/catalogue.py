@@ -138,9 +138,9 @@ _ALGORITHMS = (
             ),
             PublishedBound(
                 "H19 Cor. 2, made monotone",
-                lambda s, k, delta: heikkila2019.corollary2_epsilon(k, s["n"], s["batch"], delta, monotone=True),
+                lambda s, k, delta: heikkila2019.corollary2_epsilon(k, s["n"], s["batch"], delta, cost="monotone"),
                 lambda s, epsilon, delta: heikkila2019.corollary2_steps(
-                    epsilon, delta, s["n"], s["batch"], monotone=True
+                    epsilon, delta, s["n"], s["batch"], cost="monotone"
                 ),
             ),
         ),
@@ -166,7 +166,7 @@ _ALGORITHMS = (
     Algorithm(
         "penalty-minibatch",
         "the penalty test on batches without replacement; bound is the largest log ratio of one record",
-        {"n": 100_000, "batch": 1000, "bound": 0.002, "std": 0.5, "temperature": 1.0},
+        {"n": 100_000, "batch": 1000, "bound": 0.14, "std": 0.415, "temperature": 0.01},
         lambda s: SubsampledPenaltyBit(s["n"], s["batch"], s["bound"], s["std"], s["temperature"]),
         (
             PublishedBound(
@@ -262,7 +262,7 @@ STANDARD_CASES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("barker-subsampled", {"n": 1_000_000, "batch": 1000}),
     *(("penalty", {"shift": std / 31.6, "std": std}) for std in (0.5, 1.0, 2.0, 3.0)),
     ("penalty", {"shift": 1 / 316, "std": 1.0}),
-    ("penalty-minibatch", {"n": 100_000, "batch": 1000, "bound": 0.002, "std": 0.5}),
+    ("penalty-minibatch", {"n": 100_000, "batch": 1000, "bound": 0.14, "std": 0.415, "temperature": 0.01}),
     ("hmc", {"shift": 1 / 31.6, "std": 1.0, "gradient_noise": 126.5, "leapfrog": 10}),
     ("poisson-barker", {"n": 100_000, "bound": 0.005, "rate": 1500.0}),
     ("selection", {"range": 0.01}),

@@ -29,6 +29,8 @@ rdp_to_dp = classical.rdp_to_dp
 amplified_rdp = classical.amplified_rdp
 
 VARIANTS = ("text", "as_coded")
+COSTS = ("plain", "monotone", "exact")
+SUFFIX = {"plain": "", "monotone": ", made monotone", "exact": ", exact divergence"}
 
 
 def theorem1_rdp(order: float, bound: float, noise_variance: float = 2.0) -> float:
@@ -71,21 +73,42 @@ def theorem2_rdp(order: ArrayLike, batch: int) -> NDArray[np.float64]:
     return 5 / (2 * batch) + np.log(2 * batch / rest) / (2 * (alpha - 1)) + 2 * alpha / rest
 
 
+def exact_batch_rdp(order: ArrayLike, batch: int) -> NDArray[np.float64]:
+    """The divergence that Thm 2 bounds, exactly: N(Δ*, 2 − Var y) on two batches that differ in one of b records.
+
+    Terms y in [−1, 1] move the mean by at most 2/√b and the variance by at most 4(b−1)/b² (5/b in H19); variances are
+    at least 1. Not a published bound: it shows what the looseness of Thm 2 costs.
+    """
+    alpha, shift, gap = np.asarray(order, dtype=float), 2 / math.sqrt(batch), 4 * (batch - 1) / batch**2
+    if np.any(alpha <= 1) or np.any((alpha - 1) * gap >= 1):
+        raise ValueError(f"order must lie strictly between 1 and {1 + 1 / gap:.4g} for batch = {batch}, got {order!r}")
+    costs = []
+    for here, there in ((1.0, 1.0), (1.0, 1.0 + gap), (1.0 + gap, 1.0)):
+        mixed = alpha * there + (1 - alpha) * here
+        costs.append(
+            alpha * shift**2 / (2 * mixed) + np.log(there / mixed) / (2 * (alpha - 1)) + math.log(there / here) / 2
+        )  # Gil, Alajaji & Linder 2013
+    return np.max(costs, axis=0)
+
+
 def theorem2_amplified_rdp(
-    order: ArrayLike, n: int, batch: int, *, rate: float | None = None, monotone: bool = False
+    order: ArrayLike, n: int, batch: int, *, rate: float | None = None, cost: str = "plain"
 ) -> NDArray[np.float64]:
     """One iteration with a fresh batch of b of N records: Thm 2 amplified (H19 eq. 21; R21 Thm 3.3).
 
-    ``monotone`` uses that Rényi divergence grows with its order: ε(j) ← min over whole β ≥ j of ε(β).
+    ``cost`` is "plain" (as published), "monotone" (Rényi divergence grows with its order, so ε(j) ← min over whole
+    β ≥ j of ε(β)) or "exact" (:func:`exact_batch_rdp` in place of Thm 2).
     """
     valid_batch(n, batch)
-    biggest = _largest_order(batch)
+    one_of("cost", cost, COSTS)
 
     def on_batch(j: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not monotone:
+        if cost == "plain":
             return theorem2_rdp(j, batch)
-        cost = theorem2_rdp(np.arange(2, biggest + 1), batch)
-        return np.minimum.accumulate(cost[::-1])[::-1][: len(j)]
+        if cost == "exact":
+            return exact_batch_rdp(j, batch)
+        all_orders = theorem2_rdp(np.arange(2, _largest_order(batch) + 1), batch)
+        return np.minimum.accumulate(all_orders[::-1])[::-1][: len(j)]
 
     return classical.amplified_rdp(on_batch, order, batch / n if rate is None else rate)
 
@@ -97,7 +120,7 @@ def corollary2_epsilon(
     delta: float,
     *,
     largest_order: int | None = None,
-    monotone: bool = False,
+    cost: str = "plain",
     variant: str = "text",
     rate: float | None = None,
 ) -> Published:
@@ -105,21 +128,20 @@ def corollary2_epsilon(
 
     Whole orders 3 ≤ α < b/5, and not above ``largest_order``. ``variant="as_coded"`` stops as the authors' code does,
     one order short of ⌊b/5⌋ (the same when 5 divides b) and where e^{(α−1)ε(α)} overflows a double: at b = 1000 that
-    leaves α ≤ 181 of 199, which shows for short chains. ``monotone`` as in :func:`theorem2_amplified_rdp`.
+    leaves α ≤ 181 of 199, which shows for short chains. ``cost`` as in :func:`theorem2_amplified_rdp`.
     """
     non_negative(steps=steps)
     valid_delta(delta)
     one_of("variant", variant, VARIANTS)
     orders = _orders(batch, variant, largest_order)
-    cost = theorem2_amplified_rdp(orders, n, batch, rate=rate, monotone=monotone)
-    total = steps * cost - math.log(delta) / (orders - 1)
+    total = steps * theorem2_amplified_rdp(orders, n, batch, rate=rate, cost=cost) - math.log(delta) / (orders - 1)
     best = int(np.argmin(total))
-    source = "H19 Cor. 2" + (", made monotone" if monotone else "") + (", as coded" if variant == "as_coded" else "")
+    source = "H19 Cor. 2" + SUFFIX[cost] + (", as coded" if variant == "as_coded" else "")
     return Published(float(total[best]), source, order=int(orders[best]))
 
 
 def corollary2_steps(
-    epsilon: float, delta: float, n: int, batch: int, *, monotone: bool = False, variant: str = "text"
+    epsilon: float, delta: float, n: int, batch: int, *, cost: str = "plain", variant: str = "text"
 ) -> int:
     """The largest T whose :func:`corollary2_epsilon` is at most ε."""
     positive(epsilon=epsilon)
@@ -127,7 +149,7 @@ def corollary2_steps(
     one_of("variant", variant, VARIANTS)
     orders = _orders(batch, variant)
     left = epsilon + math.log(delta) / (orders - 1)
-    return max(0, int(np.max(left / theorem2_amplified_rdp(orders, n, batch, monotone=monotone))))
+    return max(0, int(np.max(left / theorem2_amplified_rdp(orders, n, batch, cost=cost))))
 
 
 def dpvi_epsilon(
