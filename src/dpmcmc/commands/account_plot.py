@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmcmc.privacy import epsilon
+from dpmcmc.privacy.account import epsilon
 from dpmcmc.privacy.compare import ALGORITHMS
 from dpmcmc.privacy.events import Repeat
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from dpmcmc.privacy import account
 from dpmcmc.privacy.catalogue import ALGORITHMS as ALGORITHMS
 from dpmcmc.privacy.catalogue import STANDARD_CASES as STANDARD_CASES
 from dpmcmc.privacy.catalogue import Algorithm, PublishedBound, Settings, named
@@ -34,24 +35,20 @@ class Row:
 
 def compare_steps(algorithm: str, epsilon: float, delta: float, **settings: Any) -> list[Row]:
     """Iterations allowed at (ε, δ): one row for each published bound of ``algorithm``, ours beside it."""
-    from dpmcmc.privacy import max_steps
-
     positive(epsilon=epsilon)
     valid_delta(delta)
     chosen, values = named(algorithm), named(algorithm).settings(**settings)
-    ours = max_steps(chosen.event(values), epsilon, delta)
-    return _rows(chosen, values, lambda bound: bound.max_steps(values, epsilon, delta), int(ours), _method(ours))
+    ours = account.max_steps(chosen.event(values), epsilon, delta)
+    return _rows(chosen, values, lambda bound: bound.max_steps(values, epsilon, delta), int(ours), ours.method)
 
 
 def compare_epsilon(algorithm: str, steps: int, delta: float, **settings: Any) -> list[Row]:
     """ε of ``steps`` iterations at δ: one row for each published bound of ``algorithm``, ours beside it."""
-    from dpmcmc.privacy import epsilon
-
     positive(steps=steps)
     valid_delta(delta)
     chosen, values = named(algorithm), named(algorithm).settings(**settings)
-    ours = epsilon(Repeat(chosen.event(values), steps), delta)
-    return _rows(chosen, values, lambda bound: bound.epsilon(values, steps, delta), float(ours), _method(ours))
+    ours = account.epsilon(Repeat(chosen.event(values), steps), delta)
+    return _rows(chosen, values, lambda bound: bound.epsilon(values, steps, delta), float(ours), ours.method)
 
 
 def _rows(
@@ -61,7 +58,3 @@ def _rows(
         (bound.name, claim(bound), bound.sound) for bound in algorithm.published
     ] or [(None, None, None)]
     return [Row(algorithm.name, settings, *published, ours, method) for published in claims]
-
-
-def _method(answer: Any) -> str:
-    return str(getattr(answer, "method", ""))
