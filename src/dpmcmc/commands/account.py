@@ -92,7 +92,8 @@ def cells(row: Row) -> tuple[str, ...]:
     """A row of any of the tables."""
     name = (row.published_name or "none") + (" (not private)" if row.published_sound is False else "")
     gain = f"{row.dpmcmc / row.published:.3g}×" if row.published and row.published_sound and row.dpmcmc else "—"
-    return (row.algorithm, _settings(row.settings), name, number(row.published), number(row.dpmcmc), gain, row.method)
+    method = row.method.split(" at order")[0]
+    return (row.algorithm, _settings(row.settings), name, number(row.published), number(row.dpmcmc), gain, method)
 
 
 HEADER = ("algorithm", "settings", "published bound", "published", "dpmcmc", "ratio", "method")
