@@ -17,6 +17,7 @@ import numpy as np
 
 from dpmcmc.privacy.two_point import renyi_two_point
 
+_TINY = 1e-300  # ratios below this are raised to it
 _HUGE = 1e6  # a loss beyond this is reported as no finite cost
 _STEER = np.array([1.5, 8.0, 64.0, 512.0, 4096.0, 30_000.0])  # orders at which cells are refined; any order is served
 
@@ -27,7 +28,7 @@ def enclose(
     bound: Bound,
     low: np.ndarray,
     high: np.ndarray,
-    tolerance: float = 0.005,
+    tolerance: float = 0.01,
     max_cells: int = 60_000,
     rounds: int = 14,
 ) -> np.ndarray:
@@ -38,13 +39,14 @@ def enclose(
     of that of a single point of the box, or ``max_cells`` are reached: that ends the refining, never the covering.
     """
     front = np.zeros((0, 2))
-    attained = np.zeros_like(_STEER)
+    attained = np.full_like(_STEER, 1e-300)
     spent = 0
     for round_ in range(rounds):
         middle = (low + high) / 2
         gain, loss = bound(low, high)
-        attained = np.maximum(attained, front_renyi(_front(*bound(middle, middle)), _STEER))
-        cost = np.max([_costs(order, gain, loss) / max(a, 1e-300) for order, a in zip(_STEER, attained, strict=True)], 0)
+        points = bound(middle, middle)
+        attained = np.maximum(attained, [_rough(order, *points).max() for order in _STEER])
+        cost = np.max([_rough(order, gain, loss) / a for order, a in zip(_STEER, attained, strict=True)], axis=0)
         spent += len(low)
         split = np.max(cost, axis=1) > 1 + tolerance
         if round_ == rounds - 1 or spent + split.sum() * 2 ** low.shape[1] > max_cells:
@@ -60,12 +62,30 @@ def front_renyi(front: np.ndarray, orders: np.ndarray) -> np.ndarray:
     """The largest Rényi divergence, both ways round, of the bits enclosed by (gain, loss) pairs."""
     if front.size and np.max(front) > _HUGE:
         return np.full_like(orders, np.inf)
-    return np.array([np.max(_costs(order, front[:, 0], front[:, 1]), initial=0.0) for order in orders])
+    gain, loss = np.maximum(front, _TINY).T
+    curve = np.zeros_like(orders)
+    for i, order in enumerate(orders):
+        both = renyi_two_point(order, np.append(-loss, -gain), np.append(gain, loss))
+        curve[i] = np.max(both, initial=0.0)
+    return curve
 
 
-def _costs(order: float, gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
-    gain, loss = np.clip(gain, 1e-300, _HUGE), np.clip(loss, 1e-300, _HUGE)
-    return np.maximum(renyi_two_point(order, -loss, gain), renyi_two_point(order, -gain, loss))
+def _rough(order: float, gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """The cost to 1 %, with no claim to be a bound: it steers, it is never reported."""
+
+    def log_excess(x: np.ndarray) -> np.ndarray:  # log of e^(αx) − 1 − α(e^x − 1)
+        y = np.clip(order * np.abs(x), 1e-2, 30.0) * np.sign(x)
+        direct = np.log(np.expm1(y) - order * np.expm1(y / order)) + np.maximum(order * x - 30.0, 0.0)
+        return direct + 2 * np.minimum(np.log(order * np.abs(x) / 1e-2), 0.0)  # a square below αx = 1e-2
+
+    def cost(lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+        log_spread = np.log(-np.expm1(-lo - hi))
+        low = np.log(-np.expm1(-hi)) - log_spread + log_excess(-lo)
+        high = np.log(-np.expm1(-lo)) - log_spread - hi + log_excess(hi)
+        return np.logaddexp(0.0, np.logaddexp(low, high)) / (order - 1)
+
+    gain, loss = np.maximum(gain, _TINY), np.maximum(loss, _TINY)
+    return np.maximum(cost(loss, gain), cost(gain, loss))
 
 
 def _front(gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
@@ -80,10 +100,11 @@ def _front(gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
 
 def _thinned(front: np.ndarray) -> np.ndarray:
     """Neighbouring pairs merged outward (larger gain, larger loss): finely where the cost is decided, else coarsely."""
-    costs = np.array([_costs(order, front[:, 0], front[:, 1]) for order in _STEER])
+    costs = np.array([_rough(order, front[:, 0], front[:, 1]) for order in np.geomspace(1.5, 30_000, 32)])
     weight = np.max(costs / np.maximum(costs.max(axis=1, keepdims=True), 1e-300), axis=0)
+    steps = np.select([weight > 0.8, weight > 0.3], [1.001, 1.05], 1.3)
     merged: list[np.ndarray] = []
-    for pair, near in zip(front, np.where(weight > 0.8, 1.001, 1.05), strict=True):  # gain falls, loss rises
+    for pair, near in zip(front, steps, strict=True):  # gain falls, loss rises
         if merged and merged[-1][0] <= near * pair[0] and pair[1] <= near * base and near >= grade:
             merged[-1] = np.array([merged[-1][0], pair[1]])
         else:

@@ -47,9 +47,8 @@ def subsampled_penalty_renyi(event: SubsampledPenaltyBit, orders: np.ndarray) ->
     """
     shift = penalty_shift(event)
     gaussian = orders * (shift / event.std) ** 2 / 2 * (1 + 1e-12)
-    front, end = _penalty_front(event, shift)
-    bits = np.maximum(front_renyi(front, orders), _penalty_tail(event, shift, end, orders))
-    return np.minimum(gaussian, bits)
+    front = front_renyi(_penalty_front(event, shift), orders)
+    return np.minimum(gaussian, np.maximum(front, _penalty_tail(event, shift, orders)))
 
 
 def penalty_shift(event: SubsampledPenaltyBit) -> float:
@@ -185,14 +184,18 @@ def _tail_gain(
 # --- minibatch penalty -----------------------------------------------------------------------------------------------
 
 
+def _penalty_deep(event: SubsampledPenaltyBit) -> float:
+    """Where rejection has become so rare (e^−450) that its likelihood ratio is bounded by other means."""
+    return 30 * event.std + event.std**2 / 2
+
+
 @lru_cache(maxsize=256)
-def _penalty_front(event: SubsampledPenaltyBit, shift: float) -> tuple[np.ndarray, float]:
-    """The front for t in [start, end] and for t ≤ start; beyond ``end`` see :func:`_penalty_tail`."""
-    start, end = -60.0 - shift, 60 * event.std + event.std**2 + 20 * shift
-    edges = np.linspace(start, end, 129)[:, None]
+def _penalty_front(event: SubsampledPenaltyBit, shift: float) -> np.ndarray:
+    """All t up to :func:`_penalty_deep`; left of the first cell, gain ≤ η because (log p)' ≤ 1, and loss grows with t."""
+    edges = np.linspace(-60.0 - shift, _penalty_deep(event), 129)[:, None]
     front = enclose(lambda l, h: _penalty_cell(event, shift, l[:, 0], h[:, 0]), edges[:-1], edges[1:])
-    tail = _mixed(event.batch / event.n, np.array([shift]), penalty_losses(np.array([start]), shift, event.std)[1])
-    return np.concatenate([front, np.stack([tail[0].ravel(), tail[1].ravel()], axis=1)]), end
+    gain, loss = _mixed(event.batch / event.n, np.array([shift]), penalty_losses(edges[0], shift, event.std)[1])
+    return np.concatenate([front, np.stack([gain.ravel(), loss.ravel()], axis=1)])
 
 
 def _penalty_cell(
@@ -216,16 +219,21 @@ def _mixed(q: float, gain: np.ndarray, loss: np.ndarray) -> tuple[np.ndarray, np
     return (1 + _SLACK) * np.stack([up(gain), down(gain)], 1), (1 + _SLACK) * np.stack([down(loss), up(loss)], 1)
 
 
-def _penalty_tail(event: SubsampledPenaltyBit, shift: float, end: float, orders: np.ndarray) -> np.ndarray:
-    """All t ≥ end, where rejection is rare and its likelihood ratio has no bound.
+def _penalty_tail(event: SubsampledPenaltyBit, shift: float, orders: np.ndarray) -> np.ndarray:
+    """All t beyond :func:`_penalty_deep`, where rejection is rare and its likelihood ratio has no bound.
 
-    The reject term is at most q A^α A'^(1−α) + (1−q) g by joint convexity, and A^α A'^(1−α) is at most
-    exp(α(α−1)η²/2σ²)·ρ(t − (α−1)η), ρ the reject probability: tilt the Gaussian inside it. The accept term is ≤ 1 if
-    acceptance falls; if it rises by at most e^gain it is ≤ e^((α−1) gain).
+    Σ of the two terms P^α Q^(1−α) is at most 1 plus the reject term. Over a cell [t₁, t₂] that is at most
+    ρ(t₁)(1 − q + q e^Λ(t₂))^(α−1), ρ the reject probability and Λ(t) = log ρ(t)/ρ(t+η). Beyond the last cell, by joint
+    convexity, it is at most q A^α A'^(1−α) + (1−q) ρ, and A^α A'^(1−α) ≤ exp(α(α−1)η²/2σ²) ρ(t − (α−1)η): tilt the
+    Gaussian inside it. Where acceptance rises instead, its ratio bounds the divergence.
     """
-    q, std = event.batch / event.n, event.std
-    moved = penalty_log_reject(end - (orders - 1) * shift, std)
-    tilted = np.log(q) + orders * (orders - 1) * (shift / std) ** 2 / 2 + moved
-    backward = np.logaddexp(0.0, np.logaddexp(tilted, penalty_log_reject(np.array(end), std))) / (orders - 1)
-    forward = penalty_losses(np.array([end]), shift, std)[0][0]
-    return np.maximum(backward + _SLACK * backward, forward)
+    q, std, start = event.batch / event.n, event.std, _penalty_deep(event)
+    edges = np.linspace(start, start + min(6e4 * shift + 30 * std, 1e3 * std), 4001)
+    log_reject = penalty_log_reject(edges, std) + 1e-6
+    ratio = _mixed(q, np.zeros(4000), penalty_losses(edges[1:], shift, std)[1])[1][:, 1]
+    cells = np.max(log_reject[:-1] + (orders[:, None] - 1) * ratio, axis=1)
+    moved = penalty_log_reject(edges[-1] - (orders - 1) * shift, std) + 1e-6
+    beyond = np.logaddexp(np.log(q) + orders * (orders - 1) * (shift / std) ** 2 / 2 + moved, log_reject[-1])
+    backward = np.logaddexp(0.0, np.maximum(cells, beyond)) / (orders - 1)
+    forward = penalty_losses(edges[:1], shift, std)[0][0]
+    return np.maximum(backward * (1 + _SLACK), forward)
