@@ -1,6 +1,70 @@
-"""What a mechanism costs. NumPy and SciPy only."""
+"""What a mechanism costs: events, their Rényi curves, and the accountant. NumPy and SciPy only.
 
-from dpmcmc.privacy.budget import Budget as Budget
-from dpmcmc.privacy.events import *  # noqa: F403
-from dpmcmc.privacy.renyi import renyi as renyi
-from dpmcmc.privacy.renyi import renyi_of as renyi_of
+from dpmcmc.privacy import BarkerBit, Repeat, epsilon, max_steps
+
+max_steps(BarkerBit(shift=0.01), epsilon=1.0, delta=1e-6)
+epsilon(Repeat(BarkerBit(shift=0.01), 2000), delta=1e-6)
+"""
+
+from dpmcmc.privacy import batch_gaussian, poisson, subsampling  # noqa: F401  (they register Rényi curves)
+from dpmcmc.privacy.account import calibrate, delta, epsilon, fits, max_steps, pure
+from dpmcmc.privacy.bound import Bound, Steps
+from dpmcmc.privacy.budget import Budget
+from dpmcmc.privacy.convert import renyi_limit, zcdp_limit
+from dpmcmc.privacy.events import (
+    ADD_REMOVE,
+    SUBSTITUTION,
+    BarkerBit,
+    Compose,
+    Event,
+    Gaussian,
+    MetropolisBit,
+    NonPrivate,
+    PenaltyBit,
+    PoissonBarkerBit,
+    Repeat,
+    Selection,
+    SubsampledBarkerBit,
+    SubsampledGaussian,
+    SubsampledPenaltyBit,
+    event_from_dict,
+)
+from dpmcmc.privacy.filter import Filter, RenyiFilter, ZcdpFilter, best_order, zcdp
+from dpmcmc.privacy.renyi import renyi, renyi_of
+
+__all__ = [
+    "ADD_REMOVE",
+    "SUBSTITUTION",
+    "BarkerBit",
+    "Bound",
+    "Budget",
+    "Compose",
+    "Event",
+    "Filter",
+    "Gaussian",
+    "MetropolisBit",
+    "NonPrivate",
+    "PenaltyBit",
+    "PoissonBarkerBit",
+    "RenyiFilter",
+    "Repeat",
+    "Selection",
+    "Steps",
+    "SubsampledBarkerBit",
+    "SubsampledGaussian",
+    "SubsampledPenaltyBit",
+    "ZcdpFilter",
+    "best_order",
+    "calibrate",
+    "delta",
+    "epsilon",
+    "event_from_dict",
+    "fits",
+    "max_steps",
+    "pure",
+    "renyi",
+    "renyi_limit",
+    "renyi_of",
+    "zcdp",
+    "zcdp_limit",
+]

@@ -20,7 +20,7 @@ from dpmcmc.privacy.two_point import EPS, log_excess, renyi_two_point
 
 _TOLERANCE = 1e-4  # branch and bound stops when the bound is within this fraction of a value attained
 _MAX_CELLS = 200_000
-_TINY, _HUGE = 1e-300, 1e6  # likelihood ratios are kept in this range; _HUGE only ever meets the Gaussian's own bound
+_TINY, _HUGE = 1e-300, 1e290  # log-likelihood ratios are kept in this range, so that their products stay finite
 _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
 

@@ -1,0 +1,259 @@
+"""The accountant: ε, δ and steps of an event, by the tightest valid method at hand.
+
+    epsilon(Repeat(BarkerBit(0.01), 2000), delta=1e-6)          # Bound(0.93…, 'exact adaptive recursion')
+    max_steps(BarkerBit(0.01), epsilon=1.0, delta=1e-6)         # Steps(2238, 'exact adaptive recursion')
+    shift = calibrate(lambda shift: Repeat(BarkerBit(shift), 1000), Budget(1.0, 1e-6), bracket=(1e-6, 1.0))
+
+Every answer is an upper bound (steps: a lower one), rounding included, and names its method. Each method is valid by
+itself, so the least of their answers is too.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+from dpmcmc.privacy import gaussian, pld, recursion
+from dpmcmc.privacy.bound import Bound, Steps
+from dpmcmc.privacy.budget import Budget
+from dpmcmc.privacy.convert import (
+    check_delta,
+    check_epsilon,
+    delta_from_renyi,
+    epsilon_from_renyi,
+    least_over_orders,
+    renyi_limit,
+)
+from dpmcmc.privacy.events import BarkerBit, Compose, Event, Gaussian, Repeat, Selection, SubsampledGaussian
+from dpmcmc.privacy.renyi import renyi
+
+_EXACT_GAUSSIAN = "analytic Gaussian (Balle & Wang 2018)"
+_RECURSION = "exact adaptive recursion"
+_PLD = "PLD (dp-accounting)"
+_PURE = "pure composition"
+_FREE = "no cost"
+_ROUND_UP = 1 + 2**-48
+
+
+def parts(event: Event) -> dict[Event, int]:
+    """The basic events of which ``event`` is composed, each with the number of times it happens."""
+    counts: dict[Event, int] = {}
+
+    def add(inner: Event, times: int) -> None:
+        if isinstance(inner, Repeat):
+            add(inner.event, times * inner.count)
+        elif isinstance(inner, Compose):
+            for one in inner.events:
+                add(one, times)
+        elif times > 0:
+            counts[inner] = counts.get(inner, 0) + times
+
+    add(event, 1)
+    return counts
+
+
+def pure(event: Event) -> float:
+    """The ε of pure DP (δ = 0), ``inf`` where there is none: ranges of Barker's bits and of selections add up."""
+    total = 0.0
+    for part, count in parts(event).items():
+        shift = _range_of(part)
+        if shift is None and np.any(renyi(part, [2.0]) > 0):
+            return math.inf
+        total = (total + count * (shift or 0.0)) * _ROUND_UP
+    return total
+
+
+def epsilon(event: Event, delta: float) -> Bound:
+    """The least ε known for which ``event`` is (ε, δ)-DP under its relation; ``inf`` where no finite one holds.
+
+    δ = 0 asks for pure DP and is refused where the event has none.
+    Reference: docs/theory/conversion.md, docs/theory/recursion.md.
+    """
+    check_delta(delta, zero=True)
+    counts = parts(event)
+    best = Bound(pure(event), _PURE)
+    if best == 0:
+        return Bound(0.0, _FREE)
+    if delta == 0:
+        if math.isinf(best):
+            raise ValueError(f"delta = 0 needs a pure bound and {event!r} has none; give a delta above 0")
+        return best
+    value, order = epsilon_from_renyi(lambda orders: renyi(event, orders), delta)
+    best = _less(best, value, _renyi_at(order))
+    if mu := _gaussian_mu(counts):
+        best = _less(best, gaussian.gaussian_epsilon(mu, delta), _EXACT_GAUSSIAN)
+    elif _is_pld(counts) and math.isfinite(best):
+        best = _less(best, pld.pld_epsilon(counts, delta), _PLD)
+    elif (bits := _constant_range(counts)) and math.isfinite(best) and recursion.affordable(*bits, float(best)):
+        best = _less(best, recursion.epsilon(*bits, delta, float(best)), _RECURSION)
+    return best if math.isfinite(best) else Bound(math.inf, "no finite bound")
+
+
+def delta(event: Event, epsilon: float) -> Bound:
+    """The least δ known for which ``event`` is (ε, δ)-DP under its relation; 1 where nothing better is known."""
+    check_epsilon(epsilon)
+    counts = parts(event)
+    if pure(event) <= epsilon:
+        return Bound(0.0, _PURE)
+    value, order = delta_from_renyi(lambda orders: renyi(event, orders), epsilon)
+    best = _less(Bound(1.0, "no bound"), value, _renyi_at(order))
+    if mu := _gaussian_mu(counts):
+        best = _less(best, math.exp(gaussian.gaussian_log_delta(mu, epsilon)) * _ROUND_UP, _EXACT_GAUSSIAN)
+    elif _is_pld(counts):
+        best = _less(best, pld.pld_delta(counts, epsilon), _PLD)
+    elif (bits := _constant_range(counts)) and recursion.affordable(*bits, epsilon):
+        best = _less(best, recursion.delta(*bits, epsilon), _RECURSION)
+    return best
+
+
+def max_steps(event: Event, epsilon: float, delta: float) -> Steps:
+    """The largest k known for which ``Repeat(event, k)`` is (ε, δ)-DP; 0 if there is none.
+
+    An event that costs nothing allows ``sys.maxsize``.
+    """
+    check_epsilon(epsilon)
+    check_delta(delta, zero=True)
+    counts, single = parts(event), pure(event)
+    if single == 0:
+        return Steps(sys.maxsize, _FREE)
+    best = Steps(_floor(epsilon / single), _PURE)
+    if delta == 0:
+        if math.isinf(single):
+            raise ValueError(f"delta = 0 needs a pure bound and {event!r} has none; give a delta above 0")
+        return best
+
+    def fewer(orders: np.ndarray) -> np.ndarray:
+        cost = renyi(event, orders)
+        limit = renyi_limit(epsilon, delta, orders)
+        return -np.divide(limit, cost, out=np.zeros_like(cost), where=cost > 0)
+
+    value, order = least_over_orders(fewer)
+    best = _more(best, _floor(-value), _renyi_at(order))
+    if mu := _gaussian_mu(counts):
+        best = _more(best, _floor((gaussian.gaussian_mu_limit(epsilon, delta) / mu) ** 2), _EXACT_GAUSSIAN)
+    elif _is_pld(counts):
+        best = _more(best, pld.pld_max_count(counts, epsilon, delta, int(best)), _PLD)
+    elif bits := _constant_range(counts):
+        shift, each = bits
+        limit = math.ceil(1.2 * best * each) + 16  # about a tenth beyond what no accountant can pass
+        best = _more(best, (recursion.max_count(shift, epsilon, delta, limit) or 0) // each, _RECURSION)
+    return best
+
+
+def fits(event: Event, budget: Budget) -> bool:
+    """Whether ``event`` is proven (ε, δ)-DP for the budget. Cheap methods are asked first."""
+    return _fits_cheaply(event, budget) or delta(event, budget.epsilon) <= budget.delta
+
+
+def _fits_cheaply(event: Event, budget: Budget) -> bool:
+    if pure(event) <= budget.epsilon:
+        return True
+    return delta_from_renyi(lambda orders: renyi(event, orders), budget.epsilon)[0] <= budget.delta
+
+
+def calibrate(
+    make: Callable[[float], Event], budget: Budget, bracket: tuple[float, float], tolerance: float = 1e-3
+) -> float:
+    """The parameter at which ``make(parameter)`` just fits the budget: the largest shift, or the least noise.
+
+    The cost may rise or fall along ``bracket`` = (low, high), both positive; the end that fits shows which. The
+    parameter returned fits, and is within ``tolerance`` (relative) of one that does not.
+
+    >>> budget = Budget(epsilon=1.0, delta=1e-6)
+    >>> multiplier = calibrate(lambda m: Repeat(Gaussian(m), 100), budget, bracket=(0.1, 1000.0))
+    """
+    low, high = bracket
+    if not 0 < low < high < math.inf:
+        raise ValueError(f"bracket must be two positive numbers in rising order, got {bracket!r}")
+    if not tolerance > 0:
+        raise ValueError(f"tolerance must be positive, got {tolerance!r}")
+    low_fits, high_fits = fits(make(low), budget), fits(make(high), budget)
+    if low_fits and high_fits:
+        raise ValueError(f"both ends of the bracket {bracket!r} fit {budget}; widen it towards the costly side")
+    if not (low_fits or high_fits):
+        raise ValueError(f"neither end of the bracket {bracket!r} fits {budget}; widen it towards the cheap side")
+    good, bad = (low, high) if low_fits else (high, low)
+    near, _ = _bisect(lambda x: _fits_cheaply(make(x), budget), good, bad, max(tolerance, 0.05))
+    return _secant(lambda x: _log_delta(make(x), budget), near, bad, math.log(budget.delta), tolerance)
+
+
+def _bisect(fits: Callable[[float], bool], good: float, bad: float, tolerance: float) -> tuple[float, float]:
+    while abs(math.log(good / bad)) > tolerance:
+        middle = math.sqrt(good) * math.sqrt(bad)
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good, bad
+
+
+def _secant(log_delta: Callable[[float], float], good: float, bad: float, target: float, tolerance: float) -> float:
+    """Secant steps on log δ against the log of the parameter, kept inside the bracket and aimed just short of δ."""
+    sign = math.copysign(1.0, math.log(bad / good))
+    at, value, step = good, log_delta(good), 0.04
+    while (width := abs(math.log(bad / good))) > tolerance:
+        trial = good * math.exp(sign * min(max(step, 0.4 * tolerance), 0.8 * width))
+        here = log_delta(trial)
+        slope = (here - value) / (sign * math.log(trial / at))
+        at, value = trial, here
+        good, bad = (trial, bad) if here <= target else (good, trial)
+        step = (
+            sign * math.log(at / good) + (target - here) / slope - 0.3 * tolerance
+            if 0 < slope < math.inf
+            else width / 2
+        )
+    return good
+
+
+def _log_delta(event: Event, budget: Budget) -> float:
+    value = delta(event, budget.epsilon)
+    return math.log(value) if value > 0 else -math.inf
+
+
+def _renyi_at(order: float) -> str:
+    return f"Rényi (CKS20) at order {order:.4g}"
+
+
+def _less(best: Bound, value: float | None, method: str) -> Bound:
+    return Bound(value, method) if value is not None and value < best else best
+
+
+def _more(best: Steps, value: int, method: str) -> Steps:
+    return Steps(value, method) if value > best else best
+
+
+def _floor(value: float) -> int:
+    return min(sys.maxsize, max(0, math.floor(value * (1 - 2**-45))))
+
+
+def _range_of(event: Event) -> float | None:
+    """η of the bounded-range family, to which Barker's bit and selection belong."""
+    if isinstance(event, BarkerBit):
+        return event.shift
+    return event.range if isinstance(event, Selection) else None
+
+
+def _gaussian_mu(counts: dict[Event, int]) -> float | None:
+    total = 0.0
+    for part, count in counts.items():
+        if not isinstance(part, Gaussian):
+            return None
+        total += count / part.noise_multiplier**2
+    return math.sqrt(total) * _ROUND_UP
+
+
+def _constant_range(counts: dict[Event, int]) -> tuple[float, int] | None:
+    """(η, count) when all parts that cost are choices of one range."""
+    ranges = {part: _range_of(part) for part in counts}
+    shifts = {shift for shift in ranges.values() if shift != 0}
+    if len(shifts) != 1 or None in shifts:
+        return None
+    (shift,) = shifts
+    return float(shift), sum(count for part, count in counts.items() if ranges[part] == shift)  # type: ignore[arg-type]
+
+
+def _is_pld(counts: dict[Event, int]) -> bool:
+    return all(
+        isinstance(part, Gaussian) or (isinstance(part, SubsampledGaussian) and part.sampling == "poisson")
+        for part in counts
+    )
