@@ -29,7 +29,7 @@ from dpmcmc.privacy.events import (
     SubsampledPenaltyBit,
     event_from_dict,
 )
-from dpmcmc.privacy.filter import Filter, RenyiFilter, ZcdpFilter, best_order, zcdp
+from dpmcmc.privacy.filter import CurveFilter, Filter, RenyiFilter, ZcdpFilter, best_order, zcdp
 from dpmcmc.privacy.renyi import renyi, renyi_of
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "Bound",
     "Budget",
     "Compose",
+    "CurveFilter",
     "Event",
     "Filter",
     "Gaussian",

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,11 @@ def best_order(event: Event, epsilon: float, delta: float) -> float:
     return order
 
 
+def _check_limit(spec: object, limit: float) -> None:
+    if not (limit > 0 and math.isfinite(limit)):
+        raise ValueError(f"{type(spec).__name__}: limit must be positive and finite, got {limit!r}")
+
+
 @dataclass(frozen=True)
 class ZcdpFilter:
     """Σ ρ_t ≤ ``limit``.
@@ -75,24 +81,20 @@ class ZcdpFilter:
     limit: float
 
     def __post_init__(self) -> None:
-        if not (self.limit > 0 and math.isfinite(self.limit)):
-            raise ValueError(f"ZcdpFilter: limit must be positive and finite, got {self.limit!r}")
+        _check_limit(self, self.limit)
 
     @classmethod
     def for_budget(cls, epsilon: float, delta: float) -> ZcdpFilter:
         """The filter whose limit just implies (ε, δ)-DP."""
         return cls(zcdp_limit(epsilon, delta))
 
-    @property
-    def limits(self) -> tuple[float, ...]:
-        return (self.limit,)
+    def price(self, event: Event) -> float:
+        """ρ of one event, rounded up; ``inf`` where the event has none."""
+        return zcdp(event)
 
-    def price(self, event: Event) -> tuple[float, ...]:
-        """(ρ,) of one event; ValueError where the event has none, whatever the data."""
-        rho = zcdp(event)
-        if math.isinf(rho):
-            raise ValueError(f"{event!r} has no zCDP bound; use a RenyiFilter")
-        return (rho,)
+    def admits(self, spent: float, event: Event) -> bool:
+        """Whether the event still fits after ``spent``; to be asked before it runs."""
+        return _sum(spent, self.price(event)) <= self.limit
 
     def epsilon(self, delta: float) -> Bound:
         """ε at any δ of everything that passes the filter."""
@@ -102,52 +104,84 @@ class ZcdpFilter:
 
 @dataclass(frozen=True)
 class RenyiFilter:
-    """Σ R_α,t ≤ limits[i] at every order orders[i]; orders and limits are fixed in advance.
+    """Σ R_α,t ≤ ``limit`` at the one ``order`` α, fixed in advance.
 
-    Guarantee: whatever passes has Rényi divergence at most limits[i] at orders[i], for each i, hence (ε, δ)-DP by
-    any one of them.
+    Guarantee: whatever passes has Rényi divergence at most ``limit`` at ``order``, hence (ε, δ)-DP by :meth:`epsilon`.
     """
 
-    orders: tuple[float, ...]
-    limits: tuple[float, ...]
+    order: float
+    limit: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "orders", tuple(float(order) for order in np.atleast_1d(self.orders)))
-        object.__setattr__(self, "limits", tuple(float(limit) for limit in np.atleast_1d(self.limits)))
-        if len(self.orders) != len(self.limits) or not self.orders:
-            raise ValueError(f"RenyiFilter: one limit for each order, got {self.orders!r} and {self.limits!r}")
-        if not all(1 < order < math.inf for order in self.orders):
-            raise ValueError(f"RenyiFilter: orders must be finite and exceed 1, got {self.orders!r}")
-        if not all(0 < limit < math.inf for limit in self.limits):
-            raise ValueError(f"RenyiFilter: limits must be positive and finite, got {self.limits!r}")
+        _check_limit(self, self.limit)
+        if not 1 < self.order < math.inf:
+            raise ValueError(f"RenyiFilter: order must be finite and exceed 1, got {self.order!r}")
 
     @classmethod
     def for_budget(
-        cls, epsilon: float, delta: float, typical: Event | None = None, order: float | None = None
+        cls, epsilon: float, delta: float, typical: Event | None = None, *, order: float | None = None
     ) -> RenyiFilter:
-        """One order, given or the best for a ``typical`` event, with the limit that just implies (ε, δ)-DP."""
-        if (typical is None) == (order is None):
+        """The order given, or the best one for a ``typical`` event, with the limit that just implies (ε, δ)-DP."""
+        if typical is not None and order is None:
+            order = best_order(typical, epsilon, delta)
+        elif typical is not None or order is None:
             raise ValueError("RenyiFilter.for_budget: give either a typical event or an order")
-        chosen = best_order(typical, epsilon, delta) if typical is not None else float(order or 0.0)
-        return cls((chosen,), (float(renyi_limit(epsilon, delta, chosen)),))
+        limit = float(renyi_limit(epsilon, delta, order))
+        if limit == 0:
+            raise ValueError(f"order {order!r} leaves nothing to spend at epsilon = {epsilon!r}, delta = {delta!r}")
+        return cls(order, limit)
+
+    def price(self, event: Event) -> float:
+        """R_α of one event, rounded up."""
+        return float(renyi(event, [self.order])[0])
+
+    def admits(self, spent: float, event: Event) -> bool:
+        """Whether the event still fits after ``spent``; to be asked before it runs."""
+        return _sum(spent, self.price(event)) <= self.limit
+
+    def epsilon(self, delta: float) -> Bound:
+        """ε at any δ of everything that passes the filter."""
+        value = float(epsilon_at(np.array([self.order]), np.array([self.limit]), delta)[0])
+        return Bound(value, f"Rényi filter, order {self.order:.4g}")
+
+
+@dataclass(frozen=True)
+class CurveFilter:
+    """Several Rényi filters at once: an event passes only if *every* one of them admits it.
+
+    Guarantee: that of each filter, so the least of their ε.
+    """
+
+    filters: tuple[RenyiFilter, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "filters", tuple(self.filters))
+        if not self.filters:
+            raise ValueError("CurveFilter: at least one RenyiFilter is needed, got none")
 
     def price(self, event: Event) -> tuple[float, ...]:
         """R_α of one event at each order kept."""
-        return tuple(float(cost) for cost in renyi(event, self.orders))
+        return tuple(one.price(event) for one in self.filters)
+
+    def admits(self, spent: tuple[float, ...], event: Event) -> bool:
+        """Whether the event still fits at every order kept."""
+        return all(one.admits(part, event) for one, part in zip(self.filters, spent, strict=True))
 
     def epsilon(self, delta: float) -> Bound:
-        """ε at any δ of everything that passes the filter, by the best of its orders."""
-        values = epsilon_at(np.array(self.orders), np.array(self.limits), delta)
-        i = int(np.argmin(values))
-        return Bound(float(values[i]), f"Rényi filter, order {self.orders[i]:.4g}")
+        """ε at any δ of everything that passes, by the best of the orders kept."""
+        return min(one.epsilon(delta) for one in self.filters)
+
+
+def _sum(spent: float, price: float) -> float:
+    return (spent + price) * _ROUND_UP
 
 
 class Filter:
     """A filter and what was spent so far. ``charge`` pays for one event, before it runs, or refuses it."""
 
-    def __init__(self, spec: ZcdpFilter | RenyiFilter) -> None:
+    def __init__(self, spec: ZcdpFilter | RenyiFilter | CurveFilter) -> None:
         self.spec = spec
-        self.spent: tuple[float, ...] = (0.0,) * len(spec.limits)
+        self.spent: Any = (0.0,) * len(spec.filters) if isinstance(spec, CurveFilter) else 0.0
 
     @classmethod
     def for_budget(cls, epsilon: float, delta: float, typical: Event | None = None) -> Filter:
@@ -157,19 +191,19 @@ class Filter:
         return cls(RenyiFilter.for_budget(epsilon, delta, typical))
 
     def admits(self, event: Event) -> bool:
-        """Whether the next event still fits, at every order kept."""
-        return all(total <= limit for total, limit in zip(self._after(event), self.spec.limits, strict=True))
+        """Whether the next event still fits."""
+        return self.spec.admits(self.spent, event)
 
     def charge(self, event: Event) -> bool:
         """Pay for ``event`` if it fits. False, and nothing paid, if it does not: then it must not run."""
         if not self.admits(event):
             return False
-        self.spent = self._after(event)
+        price = self.spec.price(event)
+        if isinstance(price, tuple):
+            self.spent = tuple(_sum(spent, one) for spent, one in zip(self.spent, price, strict=True))
+        else:
+            self.spent = _sum(self.spent, price)
         return True
-
-    def _after(self, event: Event) -> tuple[float, ...]:
-        prices = self.spec.price(event)
-        return tuple((spent + price) * _ROUND_UP for spent, price in zip(self.spent, prices, strict=True))
 
     def __repr__(self) -> str:
         return f"Filter({self.spec!r}, spent={self.spent!r})"
