@@ -49,13 +49,13 @@ def corollary2_table() -> str:
     rows: list[tuple[object, ...]] = [
         (
             name,
-            float(heikkila2019.corollary2_epsilon(20_000, 10**6, 1000, DELTA, cost=cost)),
+            f"{heikkila2019.corollary2_epsilon(20_000, 10**6, 1000, DELTA, cost=cost):.4f}",
             heikkila2019.corollary2_steps(EPSILON, DELTA, 10**6, 1000, cost=cost),
         )
         for cost, name in (("plain", "as published"), ("monotone", "made monotone"), ("exact", "exact divergence"))
     ]
     capped = heikkila2019.corollary2_epsilon(20_000, 10**6, 1000, DELTA, largest_order=9)
-    rows.append(("as published, orders up to 9 (default of the code)", float(capped), "—"))
+    rows.append(("as published, orders up to 9 (default of the code)", f"{capped:.4f}", "—"))
     return table(("Cor. 2 with Thm 2 …", "ε of 20 000 iterations", "iterations at ε = 1"), rows)
 
 

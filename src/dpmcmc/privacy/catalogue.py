@@ -262,7 +262,10 @@ STANDARD_CASES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("barker-subsampled", {"n": 1_000_000, "batch": 1000}),
     *(("penalty", {"shift": std / 31.6, "std": std}) for std in (0.5, 1.0, 2.0, 3.0)),
     ("penalty", {"shift": 1 / 316, "std": 1.0}),
-    ("penalty-minibatch", {"n": 100_000, "batch": 1000, "bound": 0.14, "std": 0.415, "temperature": 0.01}),
+    *(
+        ("penalty-minibatch", {"n": 100_000, "batch": 1000, "bound": 0.14, "std": std, "temperature": 0.01})
+        for std in (0.415, 1.0)
+    ),
     ("hmc", {"shift": 1 / 31.6, "std": 1.0, "gradient_noise": 126.5, "leapfrog": 10}),
     ("poisson-barker", {"n": 100_000, "bound": 0.005, "rate": 1500.0}),
     ("selection", {"range": 0.01}),

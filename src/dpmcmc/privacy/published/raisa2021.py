@@ -117,8 +117,8 @@ def theorem35_fourier_delta(
       a distance of 2: pessimistic by a factor of two in the noise. All of the thesis's chains were run with it.
     - "text": the same relation at distance 1, i.e. σ = 2√τ. Optimistic: with the other records' terms at one end of
       the range instead of in the middle the divergence is larger.
-    - "one_sided": the record moves from 0, where the others are, to 1. A pair that neighbours can realise, so no sound
-      accountant of the *released* value may claim less.
+    - "one_sided": the record moves from 0, where the others are, to 1. Neighbours realise this pair wherever the
+      sensitivity is attained, and then no sound accountant of the *released* value may allow more steps.
     """
     positive(tau=tau)
     valid_batch(n, batch)
