@@ -94,7 +94,7 @@ def _right_half(
         return np.inf
     ratio = loss(x)
     base = log_weight - (x / std) ** 2 / 2 - _LOG_SQRT_2PI - np.log(std) + _lift(x, means[1], q, std)
-    up, down = base + log_excess(order, ratio), base + ratio + log_excess(order, -ratio)
+    up, down = base + log_excess(np.asarray(order), ratio), base + ratio + log_excess(np.asarray(order), -ratio)
     terms = {"up": [up], "down": [down], "both": [up, down]}[part]
     return float(logsumexp(np.concatenate([*terms, tail(np.array([end]))])))
 
@@ -108,7 +108,11 @@ def _left_half(order: float, q: float, std: float, part: str) -> float:
         return np.inf
     ratio = np.minimum(_lift(x, 1.0, q, std), 0.0)
     base = log_weight - (x / std) ** 2 / 2 - _LOG_SQRT_2PI - np.log(std)
-    terms = base + log_excess(order, ratio) if part == "up" else base + ratio + log_excess(order, -ratio)
+    terms = (
+        base + log_excess(np.asarray(order), ratio)
+        if part == "up"
+        else base + ratio + log_excess(np.asarray(order), -ratio)
+    )
     return float(logsumexp(np.append(terms, most + log_ndtr(end / std))))
 
 
@@ -118,7 +122,7 @@ def _log_size(order: float, q: float, std: float) -> float:
 
 
 def _panels(start: float, end: float, order: float, std: float) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and log weights. P/N₀ has its zeros at height ≥ πσ²/2; half a panel is d/2, d = σ²/(2√α), less for α > 400."""
+    """Nodes and log weights. P/N₀ has its zeros at height ≥ πσ²/2; panels are d = σ²/(2√α) wide, less for α > 400."""
     width = min(std**2 / (2 * np.sqrt(order)), 10 * std**2 / order, std)
     count = int(np.ceil((end - start) / width))
     if count > _MAX_PANELS:

@@ -19,7 +19,7 @@ from dpmcmc.privacy.two_point import renyi_two_point
 
 _TINY = 1e-300  # ratios below this are raised to it
 _HUGE = 1e6  # a loss beyond this is reported as no finite cost
-_STEER = np.array([1.5, 8.0, 64.0, 512.0, 4096.0, 30_000.0])  # orders at which cells are refined; any order is served
+_STEER = np.append(1 + np.geomspace(0.02, 1, 5), np.geomspace(3, 30_000, 12))  # cells are refined for these orders
 
 Bound = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -38,17 +38,20 @@ def enclose(
     each cell, shape (cells, candidates). Cells are halved in every dimension until the cost is within ``tolerance``
     of that of a single point of the box, or ``max_cells`` are reached: that ends the refining, never the covering.
     """
-    front = np.zeros((0, 2))
-    attained = np.full_like(_STEER, 1e-300)
+    front, points = np.zeros((0, 2)), np.zeros((0, 2))
     spent = 0
     for round_ in range(rounds):
         middle = (low + high) / 2
         gain, loss = bound(low, high)
-        points = bound(middle, middle)
-        attained = np.maximum(attained, [_rough(order, *points).max() for order in _STEER])
-        cost = np.max([_rough(order, gain, loss) / a for order, a in zip(_STEER, attained, strict=True)], axis=0)
+        at_gain, at_loss = bound(middle, middle)
+        points = _front(np.append(points[:, 0], at_gain), np.append(points[:, 1], at_loss))
+        split = np.any(~_below(points, gain / (1 + tolerance / 4), loss / (1 + tolerance / 4)), axis=1)
+        cost = np.zeros((np.count_nonzero(split), gain.shape[1]))
+        for order in _STEER:
+            attained = np.max(_rough(order, points[:, 0], points[:, 1]))
+            cost = np.maximum(cost, _rough(order, gain[split], loss[split]) / max(attained, _TINY))
+        split[split] = np.max(cost, axis=1, initial=0.0) > 1 + tolerance
         spent += len(low)
-        split = np.max(cost, axis=1) > 1 + tolerance
         if round_ == rounds - 1 or spent + split.sum() * 2 ** low.shape[1] > max_cells:
             split[:] = False
         front = np.concatenate([front, _front(gain[~split], loss[~split])])
@@ -98,18 +101,26 @@ def _front(gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
     return np.stack([gain[keep], loss[keep]], axis=1)
 
 
+def _below(front: np.ndarray, gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """Whether some pair of the front (gain falling, loss rising) is at least as large in both coordinates."""
+    last = np.searchsorted(-front[:, 0], -gain, side="right") - 1  # the last pair with a gain as large
+    return (last >= 0) & (loss <= front[np.maximum(last, 0), 1])
+
+
 def _thinned(front: np.ndarray) -> np.ndarray:
     """Neighbouring pairs merged outward (larger gain, larger loss): finely where the cost is decided, else coarsely."""
-    costs = np.array([_rough(order, front[:, 0], front[:, 1]) for order in np.geomspace(1.5, 30_000, 32)])
+    costs = np.array([_rough(order, front[:, 0], front[:, 1]) for order in _STEER])
     weight = np.max(costs / np.maximum(costs.max(axis=1, keepdims=True), 1e-300), axis=0)
-    steps = np.select([weight > 0.8, weight > 0.3], [1.001, 1.05], 1.3)
+    steps = np.select([weight > 0.9, weight > 0.5], [1.002, 1.05], 1.3)
     merged: list[np.ndarray] = []
-    for pair, near in zip(front, steps, strict=True):  # gain falls, loss rises
-        if merged and merged[-1][0] <= near * pair[0] and pair[1] <= near * base and near >= grade:
-            merged[-1] = np.array([merged[-1][0], pair[1]])
+    first = 0  # the first pair of the present group
+    for i, (gain, loss) in enumerate(front):  # gain falls, loss rises
+        near = min(steps[first : i + 1])
+        if merged and front[first, 0] <= near * gain and loss <= near * front[first, 1]:
+            merged[-1] = np.array([front[first, 0], loss])
         else:
-            merged.append(pair)
-            base, grade = pair[1], near
+            merged.append(front[i])
+            first = i
     return np.array(merged).reshape(-1, 2)
 
 

@@ -63,17 +63,25 @@ def penalty_shift(event: SubsampledPenaltyBit) -> float:
 @lru_cache(maxsize=256)
 def _barker_front(event: SubsampledBarkerBit) -> np.ndarray:
     pairs = event.correction if event.correction is not None else optimal_correction(event.noise_variance).pairs
-    atoms, weights = (np.array(column) for column in zip(*pairs, strict=True))
+    atoms, weights = np.array(pairs, dtype=np.float64).T
+    if not (np.all(np.isfinite(atoms)) and np.all(weights > 0) and abs(weights.sum() - 1) < 1e-12):
+        raise ValueError(
+            "SubsampledBarkerBit: correction must hold finite values with positive probabilities that sum to 1, "
+            f"got {event.correction!r}"
+        )
     edges = np.linspace(-event.clamp, 0.0, 33)
     spreads = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     low = np.array([(t, w) for t in edges[:-1] for w in spreads[:-1]])
     high = np.array([(t, w) for t in edges[1:] for w in spreads[1:]])
-    fronts = []
-    for mirrored in (atoms, -atoms):  # t > 0 is t < 0 with accept and reject exchanged
-        fronts.append(enclose(lambda l, h, z=mirrored: _barker_cell(event, z, weights, l, h), low, high))
-        if np.array_equal(np.sort(-atoms), np.sort(atoms)):
-            break
-    return np.concatenate(fronts)
+    front = enclose(lambda l, h: _barker_cell(event, atoms, weights, l, h), low, high)
+    if _symmetric(atoms, weights):  # then t > 0 is t < 0 with accept and reject exchanged
+        return front
+    return np.concatenate([front, enclose(lambda l, h: _barker_cell(event, -atoms, weights, l, h), low, high)])
+
+
+def _symmetric(atoms: np.ndarray, weights: np.ndarray) -> bool:
+    up, down = np.argsort(atoms), np.argsort(-atoms)
+    return np.array_equal(atoms[up], -atoms[down]) and np.array_equal(weights[up], weights[down])
 
 
 def _barker_cell(
@@ -191,7 +199,7 @@ def _penalty_deep(event: SubsampledPenaltyBit) -> float:
 
 @lru_cache(maxsize=256)
 def _penalty_front(event: SubsampledPenaltyBit, shift: float) -> np.ndarray:
-    """All t up to :func:`_penalty_deep`; left of the first cell, gain ≤ η because (log p)' ≤ 1, and loss grows with t."""
+    """All t up to :func:`_penalty_deep`. Left of it gain ≤ η, because (log p)' ≤ 1, and loss grows with t."""
     edges = np.linspace(-60.0 - shift, _penalty_deep(event), 129)[:, None]
     front = enclose(lambda l, h: _penalty_cell(event, shift, l[:, 0], h[:, 0]), edges[:-1], edges[1:])
     gain, loss = _mixed(event.batch / event.n, np.array([shift]), penalty_losses(edges[0], shift, event.std)[1])
@@ -201,7 +209,7 @@ def _penalty_front(event: SubsampledPenaltyBit, shift: float) -> np.ndarray:
 def _penalty_cell(
     event: SubsampledPenaltyBit, shift: float, t_low: np.ndarray, t_high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """log p and log(1−p) are concave: log p(t+η)/p(t) is largest at the left end, log (1−p(t))/(1−p(t+η)) at the right."""
+    """log p and log(1−p) are concave: log p(t+η)/p(t) is largest on the left, log (1−p(t))/(1−p(t+η)) on the right."""
     gain = penalty_losses(t_low, shift, event.std)[0]
     loss = penalty_losses(t_high, shift, event.std)[1]
     return _mixed(event.batch / event.n, gain, loss)
