@@ -109,6 +109,7 @@ def pictures() -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "accounting"})
     import matplotlib.pyplot as plt
 
     from dpmcmc.commands.account_plot import curves

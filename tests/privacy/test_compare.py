@@ -109,18 +109,13 @@ def test_tables_of_the_theory_page_are_what_the_code_gives(name):
     assert TABLES.block(page, name) == TABLES.BLOCKS[page, name]()
 
 
-QUICK = [i for i, (name, _) in enumerate(STANDARD_CASES) if name not in ("barker-subsampled", "poisson-barker", "sgld")]
-
-
 def cells_of(table: str) -> dict[tuple[str, ...], list[str]]:
     """Cells by algorithm, settings and bound."""
     lines = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
     return {tuple(line[:3]): line[3:] for line in lines}
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(i, marks=[] if i in QUICK else pytest.mark.slow) for i in range(len(STANDARD_CASES))]
-)
+@pytest.mark.parametrize("case", range(len(STANDARD_CASES)), ids=lambda i: STANDARD_CASES[i][0])
 def test_table_of_steps_is_what_the_code_gives(case):
     name, settings = STANDARD_CASES[case]
     in_docs = cells_of(TABLES.block("accounting.md", "steps"))

@@ -76,7 +76,7 @@ def _most(rows: list[Row]) -> int:
 
 
 def _settings(settings: Any) -> str:
-    return ", ".join(f"{name} {value:.4g}" if value < 1e4 else f"{name} {value:g}" for name, value in settings.items())
+    return ", ".join(f"{name.replace('_', ' ')} {number(value)}" for name, value in settings.items())
 
 
 def number(value: float | None) -> str:
@@ -91,7 +91,8 @@ def number(value: float | None) -> str:
 def cells(row: Row) -> tuple[str, ...]:
     """A row of any of the tables."""
     name = (row.published_name or "none") + (" (not private)" if row.published_sound is False else "")
-    gain = f"{row.dpmcmc / row.published:.3g}×" if row.published and row.published_sound and row.dpmcmc else "—"
+    ratio = row.dpmcmc / row.published if row.published and row.published_sound and row.dpmcmc else None
+    gain = "—" if ratio is None else f"{number(round(ratio))}×" if ratio >= 100 else f"{ratio:.3g}×"
     method = row.method.split(" at order")[0]
     return (row.algorithm, _settings(row.settings), name, number(row.published), number(row.dpmcmc), gain, method)
 
