@@ -140,7 +140,7 @@ def max_steps(event: Event, epsilon: float, delta: float) -> Steps:
         shift, each = bits
         limit = math.ceil(1.2 * best * each) + 16  # about a tenth beyond what no accountant can pass
         best = _more(best, (recursion.max_count(shift, epsilon, delta, limit) or 0) // each, _RECURSION)
-    return best
+    return best if best > 0 else Steps(0, "no method fits one step")
 
 
 def fits(event: Event, budget: Budget) -> bool:

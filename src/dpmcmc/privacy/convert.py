@@ -35,8 +35,9 @@ def _check_orders(orders: np.ndarray) -> None:
 
 
 def _log_factor(orders: np.ndarray) -> np.ndarray:
-    """log[(1 − 1/α)^α / (α − 1)] = (α − 1) log(α − 1) − α log α, so that nothing cancels near α = 1."""
-    return (orders - 1) * np.log(orders - 1) - orders * np.log(orders)
+    """log[(1 − 1/α)^α / (α − 1)], in the form that does not cancel: one for α near 1, one for large α."""
+    near = (orders - 1) * np.log(orders - 1) - orders * np.log(orders)
+    return np.where(orders < 2, near, orders * np.log1p(-1 / orders) - np.log(orders - 1))
 
 
 def epsilon_at(orders: np.ndarray, curve: np.ndarray, delta: float) -> np.ndarray:

@@ -63,7 +63,7 @@ class BarkerBit(Event):
 
 @dataclass(frozen=True)
 class PenaltyBit(Event):
-    """One accept bit of the penalty test: Gaussian noise of standard deviation ``std`` is added to t and not released."""
+    """One accept bit of the penalty test: normal noise of standard deviation ``std`` is added to t, not released."""
 
     shift: float
     std: float

@@ -21,13 +21,13 @@ def log_weights(lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.log(-np.expm1(-hi)) - log_spread, np.log(-np.expm1(lo)) - hi - log_spread
 
 
-def log_excess(order: np.ndarray, loss: np.ndarray) -> np.ndarray:
+def log_excess(order: np.ndarray | float, loss: np.ndarray) -> np.ndarray:
     """Upper bound on log g, g(L) = e^{αL} − 1 − α(e^L − 1) ≥ 0, so that E_Q e^{αL} = 1 + E_Q g(L) when E_Q e^L = 1.
 
     Every term being positive, small divergences keep all their digits. Small αL by the series
     Σ_{n≥2} α(α^{n−1} − 1) Lⁿ/n!, the rest directly with the rounding error added, very large αL by g ≤ e^{αL}.
     """
-    order, loss = np.broadcast_arrays(order, loss)
+    order, loss = np.broadcast_arrays(np.asarray(order), loss)
     x = order * loss
     out = np.empty_like(x)
 
