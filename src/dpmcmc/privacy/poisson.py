@@ -9,8 +9,8 @@ probability p(φ, t) = E logistic(t + s w(φ)). The cost is the supremum over φ
    φ = 0 against φ = m is the worst pair. Below that rate φ is cut into cells and |∂ logit p/∂φ| ≤ sup|ρ|.
 
 The number of records drawn, B ~ Poisson(rate + n·bound), does not depend on the data; but if it is observable (by
-running time, say) it is a release: conditioning on it raises the leading cost by the factor 1 + 1/(rate + n·bound),
-which is NOT counted here. The kept count depends on the data and must never show.
+running time, say) it is a release: given B the shift is proportional to B, so the leading cost grows by E B²/(E B)² =
+1 + 1/(rate + n·bound) on average, which is NOT counted here. The kept count depends on the data and must never show.
 
 Reference: docs/theory/poisson.md; Zhang & Zhang 2023 (the published test, repaired).
 """
