@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr
+from scipy.special import log_ndtr, logsumexp, ndtr
 
 from dpmcmc.privacy.accept_bit import penalty_log_accept
 from dpmcmc.privacy.batch_gaussian import subsampled_gaussian_renyi
@@ -150,6 +150,43 @@ def test_published_size():
             difference, g = q * (law[1] - law[0]), law[0]
             attained = max(attained, np.max(difference**2 / (g * (1 - g))) / 2)  # R_α/α to leading order
     assert attained * 2.0 * (1 - 1e-3) <= claimed[0] <= attained * 2.0 * 1.05
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        SubsampledBarkerBit(10**6, 1000),
+        SubsampledBarkerBit(10**5, 100, clamp=20.0),
+        SubsampledBarkerBit(10**4, 50, noise_variance=1.3, clamp=25.0),
+        SubsampledBarkerBit(40, 20, clamp=12.0),
+    ],
+    ids=str,
+)
+def test_large_batches_against_random_configurations(event):
+    """Lemma 5's pair at random and extreme places, far into the tails, in logarithms, at orders up to 3e4."""
+    rng, size, b, q = np.random.default_rng(5), 40_000, event.batch, event.batch / event.n
+    t = rng.uniform(-1, 1, size) * (event.clamp + 1)
+    t[::3] = rng.normal(0, 2, len(t[::3]))
+    t[::7] = rng.choice([-1, 1], len(t[::7])) * (event.clamp - rng.exponential(0.05, len(t[::7])))
+    w = np.where(rng.random(size) < 0.3, rng.integers(0, 2, size), rng.random(size))
+    m = np.sqrt(1 - w) * np.where(rng.random(size) < 0.7, rng.choice([-1, 1], size), rng.uniform(-1, 1, size))
+    atoms, weights = np.array(optimal_correction(event.noise_variance).pairs).T
+
+    def logs(y):
+        x = np.clip(t + y / np.sqrt(b), -event.clamp, event.clamp)
+        v = event.noise_variance - w * (b - 1) / b - (y - m) ** 2 * (b - 1) / b**2
+        u = (x[:, None] - atoms) / np.sqrt(v)[:, None]
+        return [logsumexp(log_ndtr(sign * u), axis=1, b=weights) for sign in (1, -1)]
+
+    a, a2, g = (
+        logs(np.where(rng.random(size) < 0.8, rng.choice([-1, 1], size), rng.uniform(-1, 1, size))) for _ in range(3)
+    )
+    p, r = ([np.logaddexp(np.log(q) + x[i], np.log1p(-q) + g[i]) for i in (0, 1)] for x in (a, a2))
+    for order in (1.5, 30.0, 600.0, 5000.0, 30_000.0):
+        claimed = renyi(event, order)[0]
+        terms = [order * p[i] + (1 - order) * r[i] for i in (0, 1)]
+        true = np.max(np.logaddexp(*terms)) / (order - 1)
+        assert true <= claimed * (1 + 1e-6) + 1e-11  # the right-hand term is the rounding of this check itself
 
 
 def test_account_of_published_size():
