@@ -1,4 +1,4 @@
-"""Accept bits: probabilities to many digits, suprema that are never below a dense scan. See docs/theory/accept-bit.md."""
+"""Accept bits: probabilities to many digits, suprema never below a dense scan. See docs/theory/accept-bit.md."""
 
 import mpmath as mp
 import numpy as np

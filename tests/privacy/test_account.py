@@ -29,9 +29,18 @@ from dpmcmc.privacy import (
     fits,
     max_steps,
     pure,
+    renyi,
 )
 from dpmcmc.privacy.accept_bit import penalty_log_accept, penalty_log_reject
-from tests.privacy.test_recursion import tree_delta
+
+
+@pytest.mark.parametrize("std", [1e-4, 1e-3, 0.03, 1.0, 40.0, 1e3, 1e5])
+@pytest.mark.parametrize("shift", [1e-9, 1e-3, 1.0, 300.0])
+def test_penalty_curves_are_finite_and_below_the_gaussian_everywhere(shift, std):
+    orders = 1 + np.geomspace(1e-5, 1e7, 9)
+    curve = renyi(PenaltyBit(shift, std), orders)
+    assert np.all(curve > 0)
+    assert np.all(curve <= orders * (shift / std) ** 2 / 2 * (1 + 1e-12))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +58,7 @@ def test_reference_steps_of_the_penalty_bit(multiplier, std, least):
 
 @given(st.floats(0.2, 3.0), st.floats(0.3, 3.0), st.integers(1, 3), st.floats(0.0, 0.8), st.floats(-1.0, 1.0))
 @settings(max_examples=10, derandomize=True, deadline=None)
-def test_penalty_is_never_below_adaptive_trees(shift, std, depth, part, offset):
+def test_penalty_is_never_below_adaptive_trees(tree_delta, shift, std, depth, part, offset):
     ts = std**2 / 2 + offset + std * np.array([-2.0, -1.0, 0.0, 1.0])
     pairs = []
     for t in ts:

@@ -25,7 +25,7 @@ def test_both_ways_round_up_and_agree_with_the_formula(excess, bound, epsilon):
     with mp.workdps(50):
         exact = min(mp.mpf(1), cks20(order, bound, epsilon))
     value = float(delta_at(np.array([order]), np.array([bound]), epsilon)[0])
-    assert value >= exact or value == 0 and exact < 1e-300
+    assert value >= exact or (value == 0 and exact < 1e-300)
     assert value <= exact * (1 + 1e-7) + mp.mpf(10) ** -290
     if 1e-200 < value < 1:
         back = float(epsilon_at(np.array([order]), np.array([bound]), value)[0])

@@ -2,6 +2,7 @@
 
 import math
 import time
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -11,19 +12,6 @@ from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
 from dpmcmc.privacy import BarkerBit, Repeat, Selection, delta, epsilon, max_steps, recursion
-
-
-def tree_delta(depth, epsilon, pairs):
-    """The largest δ(ε) over adaptive trees: at every node the adversary picks one pair of laws (log P, log Q)."""
-    if depth == 0:
-        return np.maximum(0.0, -np.expm1(np.minimum(epsilon, 0.0)))
-    best = tree_delta(depth - 1, epsilon, pairs)
-    for log_p, log_q in pairs:
-        value = sum(
-            math.exp(p) * tree_delta(depth - 1, epsilon - (p - q), pairs) for p, q in zip(log_p, log_q, strict=True)
-        )
-        best = np.maximum(best, value)
-    return best
 
 
 def barker_pairs(shift, ts):
@@ -44,7 +32,7 @@ def binomial_delta(shift, count, epsilon, t):
 
 @given(st.floats(0.05, 3.0), st.integers(1, 3), st.floats(0.0, 1.0), st.floats(-1.0, 1.0))
 @settings(max_examples=25, derandomize=True, deadline=None)
-def test_never_below_adaptive_trees(shift, depth, part, offset):
+def test_never_below_adaptive_trees(tree_delta, shift, depth, part, offset):
     at = part * shift * depth
     pairs = list(barker_pairs(shift, -shift / 2 + shift * np.linspace(-0.7, 0.7, 5) + 0.1 * offset))
     truth = float(tree_delta(depth, np.array([at]), pairs)[0])
@@ -53,7 +41,7 @@ def test_never_below_adaptive_trees(shift, depth, part, offset):
 
 
 @pytest.mark.parametrize(("shift", "depth", "at"), [(0.3, 5, 0.4), (1.0, 5, 2.0), (2.0, 4, 3.0)])
-def test_deep_trees_are_bounded_and_nearly_reached(shift, depth, at):
+def test_deep_trees_are_bounded_and_nearly_reached(tree_delta, shift, depth, at):
     pairs = list(barker_pairs(shift, -shift / 2 + np.array([-0.5, 0.0, 0.5]) * shift))[::2]
     truth = float(tree_delta(depth, np.array([at]), pairs)[0])
     bound = recursion.delta(shift, depth, at)
@@ -69,7 +57,7 @@ def test_one_step_is_the_supremum_over_t(shift):
 
 @given(st.integers(2, 4), st.floats(0.2, 2.0), st.integers(0, 10**6), st.floats(0.0, 0.9))
 @settings(max_examples=20, derandomize=True, deadline=None)
-def test_never_below_adaptive_selections(candidates, spread, seed, part):
+def test_never_below_adaptive_selections(tree_delta, candidates, spread, seed, part):
     rng = np.random.default_rng(seed)
     pairs = []
     for _ in range(3):
@@ -120,9 +108,7 @@ def test_every_lattice_and_window_is_sound(m, fine):
     shift, count, at = 0.2, 10, 0.6
     truth = max(binomial_delta(shift, count, at, t) for t in np.linspace(-0.5, 0.5, 101))
     for low, high in ((-4 * m, 8 * m), (-m, 4 * m), (-11 * m, 11 * m)):
-        for k, curve in enumerate(recursion._curves(shift, m, low, high, fine)):
-            if k == count:
-                break
+        curve = next(islice(recursion._curves(shift, m, low, high, fine), count, None))
         assert recursion._read(curve, low, shift / m, at) >= truth
         assert np.all(np.diff(curve) <= 1e-12)
 

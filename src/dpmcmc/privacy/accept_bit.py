@@ -20,6 +20,7 @@ from dpmcmc.privacy.two_point import EPS, log_excess, renyi_two_point
 
 _TOLERANCE = 1e-4  # branch and bound stops when the bound is within this fraction of a value attained
 _MAX_CELLS = 200_000
+_STDS = (1e-3, 1e3)  # where the formulas were checked to many digits; outside, the Gaussian's own bound is given
 _TINY, _HUGE = 1e-300, 1e290  # log-likelihood ratios are kept in this range, so that their products stay finite
 _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -100,6 +101,8 @@ def penalty_renyi(shift: float, std: float, orders: np.ndarray) -> np.ndarray:
     gaussian = orders * (shift / std) ** 2 / 2 * (1 + 8 * EPS)
     if shift == 0:
         return np.zeros_like(orders)
+    if not _STDS[0] <= std <= _STDS[1]:
+        return gaussian
     return np.minimum(gaussian, _branch_and_bound(shift, std, orders))
 
 
@@ -111,23 +114,30 @@ def penalty_losses(t: np.ndarray, shift: float, std: float) -> tuple[np.ndarray,
     """
     p_here, q_here = _penalty_logs(t, std)
     p_there, q_there = _penalty_logs(t + shift, std)
-    size = 1 + np.abs(t) / std + std + shift / std
-    slack = 16 * EPS * size * (size + 1 / std)
-    p_slope, q_slope = _penalty_slopes(t, std)[0], _penalty_slopes(t + shift, std)[1]
-    gain = np.minimum(p_there - p_here + slack, shift * p_slope * (1 + slack))
-    loss = np.minimum(q_here - q_there + slack, shift * q_slope * (1 + slack))
+    slack = _slack(np.abs(t) + shift, std)
+    factor = np.exp(np.minimum(4 * slack, 300.0))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        gain_from_loss = np.log1p(-np.expm1(-loss) * np.exp(q_here - p_here)) * (1 + 4 * slack)
-        loss_from_gain = -np.log1p(-np.expm1(gain) * np.exp(p_here - q_here)) * (1 + 4 * slack)
+        gain = np.minimum(p_there - p_here + slack, shift * _penalty_slopes(t, std)[0] * factor)
+        loss = np.minimum(q_here - q_there + slack, shift * _penalty_slopes(t + shift, std)[1] * factor)
+        gain_from_loss = np.log1p(-np.expm1(-loss) * np.exp(q_here - p_here)) * factor
+        loss_from_gain = -np.log1p(-np.expm1(gain) * np.exp(p_here - q_here)) * factor
     gain, loss = np.where(p_here < q_here, gain, gain_from_loss), np.where(p_here < q_here, loss_from_gain, loss)
-    return np.clip(gain, _TINY, shift), np.clip(np.nan_to_num(loss, nan=np.inf), _TINY, _HUGE)  # (log p)' ≤ 1
+    gain, loss = np.nan_to_num(gain, nan=np.inf), np.nan_to_num(loss, nan=np.inf)
+    return np.clip(gain, _TINY, shift), np.clip(loss, _TINY, _HUGE)  # (log p)' ≤ 1
+
+
+def _slack(size: np.ndarray, std: float) -> np.ndarray:
+    """Bound on the error of log p and log(1 − p) at |t| ≤ size: rounding of z, of z², and of M(z) − M(z + σ)."""
+    scale = 1 + size / std + std
+    return 16 * EPS * scale * (scale + 1 / std)
 
 
 def _penalty_slopes(t: np.ndarray, std: float) -> tuple[np.ndarray, np.ndarray]:
     """((log p)', −(log(1−p))'), with p'(t) = e^t Φ(−t/σ − σ/2)."""
     log_p, log_q = _penalty_logs(t, std)
     log_slope = t + log_ndtr(-(t / std + std / 2))
-    return np.exp(np.minimum(log_slope - log_p, 0.0)), np.exp(log_slope - log_q)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.exp(np.minimum(log_slope - log_p, 0.0)), np.exp(log_slope - log_q)
 
 
 def _cell_bound(order: np.ndarray, at_a: np.ndarray, at_b: np.ndarray) -> np.ndarray:
@@ -144,13 +154,14 @@ def _branch_and_bound(shift: float, std: float, orders: np.ndarray) -> np.ndarra
     attained = np.zeros_like(orders)
 
     fraction = np.linspace(0, 1, 65)
-    a = (left[:, None] + (right - left)[:, None] * fraction[:-1]).ravel()
-    b = (left[:, None] + (right - left)[:, None] * fraction[1:]).ravel()
+    edges = left[:, None] + (right - left)[:, None] * fraction
+    edges[:, -1] = right
+    a, b = edges[:, :-1].ravel(), edges[:, 1:].ravel()
     which = np.repeat(np.arange(orders.size), 64)
     for _ in range(60):
         at_a, at_b = (np.stack(penalty_losses(t, shift, std), axis=1) for t in (a, b))
-        upper = _cell_bound(orders[which], at_a, at_b)
-        np.maximum.at(attained, which, _cell_bound(orders[which], at_a, at_a))
+        upper = np.nan_to_num(_cell_bound(orders[which], at_a, at_b), nan=np.inf, posinf=np.inf)
+        np.fmax.at(attained, which, _cell_bound(orders[which], at_a, at_a))
         done = upper <= attained[which] * (1 + _TOLERANCE)
         if done.all() or (~done).sum() * 4 > _MAX_CELLS or np.all((b - a)[~done] < 1e-9 * (1 + np.abs(a[~done]))):
             np.maximum.at(bound, which, upper)
@@ -179,7 +190,8 @@ def _right_tail(shift: float, std: float, orders: np.ndarray, t: np.ndarray) -> 
     gain = penalty_losses(t, shift, std)[0]
     forward = renyi_two_point(orders, np.full_like(gain, -800.0), gain)
     here, there = penalty_log_reject(t, std), penalty_log_reject(t + shift, std)
-    psi = orders * here - (orders - 1) * there + 64 * EPS * orders * (np.abs(here) + np.abs(there))
+    psi = orders * here - (orders - 1) * there + 2 * orders * _slack(np.abs(t) + shift, std)
     backward = np.logaddexp(0.0, np.logaddexp(psi, log_excess(orders, -gain))) / (orders - 1)
-    falling = _penalty_slopes(t, std)[1] * (1 - 1e-6) >= (orders - 1) * shift / std**2
+    certain = np.exp(-np.minimum(4 * _slack(np.abs(t), std), 300.0))
+    falling = _penalty_slopes(t, std)[1] * certain >= (orders - 1) * shift / std**2 * (1 + 8 * EPS)
     return np.where(falling, np.maximum(forward, backward), np.inf)

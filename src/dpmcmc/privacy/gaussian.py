@@ -19,6 +19,7 @@ def gaussian_log_delta(mu: float, epsilon: float) -> float:
     """log δ(ε) of a Gaussian with sensitivity μ standard deviations, rounded up."""
     if mu == 0:
         return -math.inf
+    mu = max(mu, 1e-9)  # δ grows with μ; below this the difference of Mills ratios has no digits left
     value = float(penalty_log_reject(np.array([epsilon]), mu)[0])
     size = 1 + epsilon / mu + mu
     return min(0.0, value + 32 * EPS * size * (size + 1 / mu))
