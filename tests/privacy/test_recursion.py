@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
-from dpmcmc.privacy import BarkerBit, Repeat, Selection, delta, epsilon, max_steps, recursion
+from dpmcmc.privacy import (
+    BarkerBit,
+    PenaltyBit,
+    Repeat,
+    Selection,
+    delta,
+    epsilon,
+    max_steps,
+    penalty_recursion,
+    recursion,
+)
+from dpmcmc.privacy.accept_bit import penalty_log_accept, penalty_log_reject
 
 
 def barker_pairs(shift, ts):
@@ -109,7 +120,7 @@ def test_every_lattice_and_window_is_sound(m, fine):
     truth = max(binomial_delta(shift, count, at, t) for t in np.linspace(-0.5, 0.5, 101))
     for low, high in ((-4 * m, 8 * m), (-m, 4 * m), (-11 * m, 11 * m)):
         curve = next(islice(recursion._curves(shift, m, low, high, fine), count, None))
-        assert recursion._read(curve, low, shift / m, at) >= truth
+        assert recursion.read_curve(curve, low, shift / m, at) >= truth
         assert np.all(np.diff(curve) <= 1e-12)
 
 
@@ -119,3 +130,50 @@ def test_long_chains_and_large_shifts_are_left_to_renyi():
     begin = time.perf_counter()
     assert 21_000 < max_steps(BarkerBit(0.003), 1.0, 1e-6) < 25_000
     assert time.perf_counter() - begin < 20
+
+
+def penalty_binomial_delta(shift, std, count, epsilon, t, reverse):
+    """δ(ε) of ``count`` penalty bits at one fixed t, in one direction, exactly."""
+    both = np.array([t, t + shift] if reverse else [t + shift, t])
+    accept, reject = penalty_log_accept(both, std), penalty_log_reject(both, std)
+    ones = np.arange(count + 1)
+    loss = ones * (accept[0] - accept[1]) + (count - ones) * (reject[0] - reject[1])
+    keep = loss > epsilon
+    return float(np.sum(binom.pmf(ones[keep], count, np.exp(accept[0])) * -np.expm1(epsilon - loss[keep])))
+
+
+@pytest.mark.parametrize(
+    ("shift", "std", "count", "at"),
+    [
+        (0.03, 1.0, 100, 1.0),
+        (0.1, 0.3, 20, 1.0),
+        (0.5, 2.0, 10, 2.0),
+        (1.0, 1.0, 1, 0.3),
+        (2.0, 5.0, 5, 1.0),
+        (0.0, 1.0, 3, 0.0),
+    ],
+)
+def test_penalty_bits_never_below_fixed_choices(shift, std, count, at):
+    ts = std**2 / 2 + std * np.linspace(-4, 4, 161)
+    truth = max(penalty_binomial_delta(shift, std, count, at, t, way) for t in ts for way in (False, True))
+    bound = delta(Repeat(PenaltyBit(shift, std), count), at)
+    assert truth <= bound <= 2 * truth + 1e-12
+
+
+@pytest.mark.parametrize(("std", "least"), [(0.5, 185), (1.0, 125), (2.0, 98), (3.0, 90)])
+def test_penalty_reference_steps(std, least):
+    shift = std / 31.6
+    steps = max_steps(PenaltyBit(shift, std), 1.0, 1e-6)
+    ts = std**2 / 2 + std * np.linspace(-2, 2, 81)
+    hard_limit = int(steps)
+    while max(penalty_binomial_delta(shift, std, hard_limit, 1.0, t, way) for t in ts for way in (False, True)) <= 1e-6:
+        hard_limit += 1
+    assert least <= steps < hard_limit <= 1.05 * least + 2
+
+
+def test_every_cover_is_sound():
+    shift, std, count, at = 0.3, 1.0, 6, 0.8
+    ts = std**2 / 2 + std * np.linspace(-4, 4, 161)
+    truth = max(penalty_binomial_delta(shift, std, count, at, t, way) for t in ts for way in (False, True))
+    for order in (1.2, 5.0, 500.0):
+        assert truth <= penalty_recursion.delta(shift, std, count, at, order) <= 2 * truth

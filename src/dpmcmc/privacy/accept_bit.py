@@ -8,7 +8,7 @@ log p and log(1 − p) are concave, so over a cell [a, b] of t the two log-likel
 values at the ends, and by the spreading lemma (two_point.py) the wider pair costs at least as much. What is returned
 is the enclosing bound itself, never a value on a grid.
 
-Reference: docs/theory/accept-bit.md; Ceperley & Dewing 1999; Dong, Durfee & Rogers 2020, Lemma 4.
+Reference: docs/theory/accept-bit.md; Ceperley & Dewing 1999; Dong, Durfee & Rogers 2020.
 """
 
 from __future__ import annotations

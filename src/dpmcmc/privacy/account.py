@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpmcmc.privacy import gaussian, pld, recursion
+from dpmcmc.privacy import gaussian, penalty_recursion, pld, recursion
 from dpmcmc.privacy.bound import Bound, Steps
 from dpmcmc.privacy.budget import Budget
 from dpmcmc.privacy.convert import (
@@ -27,7 +27,7 @@ from dpmcmc.privacy.convert import (
     least_over_orders,
     renyi_limit,
 )
-from dpmcmc.privacy.events import BarkerBit, Compose, Event, Gaussian, Repeat, Selection, SubsampledGaussian
+from dpmcmc.privacy.events import BarkerBit, Compose, Event, Gaussian, PenaltyBit, Repeat, Selection, SubsampledGaussian
 from dpmcmc.privacy.renyi import renyi
 
 _EXACT_GAUSSIAN = "analytic Gaussian (Balle & Wang 2018)"
@@ -89,6 +89,8 @@ def epsilon(event: Event, delta: float) -> Bound:
         best = _less(best, pld.pld_epsilon(counts, delta), _PLD)
     elif (bits := _constant_range(counts)) and math.isfinite(best) and recursion.affordable(*bits, float(best)):
         best = _less(best, recursion.epsilon(*bits, delta, float(best)), _RECURSION)
+    elif (penalty := _constant_penalty(counts)) and math.isfinite(best):
+        best = _less(best, penalty_recursion.epsilon(*penalty, delta, float(best), _steering(order)), _RECURSION)
     return best if math.isfinite(best) else Bound(math.inf, "no finite bound")
 
 
@@ -106,6 +108,8 @@ def delta(event: Event, epsilon: float) -> Bound:
         best = _less(best, pld.pld_delta(counts, epsilon), _PLD)
     elif (bits := _constant_range(counts)) and recursion.affordable(*bits, epsilon):
         best = _less(best, recursion.delta(*bits, epsilon), _RECURSION)
+    elif penalty := _constant_penalty(counts):
+        best = _less(best, penalty_recursion.delta(*penalty, epsilon, _steering(order)), _RECURSION)
     return best
 
 
@@ -138,8 +142,12 @@ def max_steps(event: Event, epsilon: float, delta: float) -> Steps:
         best = _more(best, pld.pld_max_count(counts, epsilon, delta, int(best)), _PLD)
     elif bits := _constant_range(counts):
         shift, each = bits
-        limit = math.ceil(1.2 * best * each) + 16  # about a tenth beyond what no accountant can pass
-        best = _more(best, (recursion.max_count(shift, epsilon, delta, limit) or 0) // each, _RECURSION)
+        found = recursion.max_count(shift, epsilon, delta, _beyond(best, each))
+        best = _more(best, (found or 0) // each, _RECURSION)
+    elif penalty := _constant_penalty(counts):
+        shift, std, each = penalty
+        found = penalty_recursion.max_count(shift, std, epsilon, delta, _beyond(best, each), _steering(order))
+        best = _more(best, (found or 0) // each, _RECURSION)
     return best if best > 0 else Steps(0, "no method fits one step")
 
 
@@ -250,6 +258,24 @@ def _constant_range(counts: dict[Event, int]) -> tuple[float, int] | None:
         return None
     (shift,) = shifts
     return float(shift), sum(count for part, count in counts.items() if ranges[part] == shift)  # type: ignore[arg-type]
+
+
+def _constant_penalty(counts: dict[Event, int]) -> tuple[float, float, int] | None:
+    """(η, σ, count) when everything is one kind of penalty bit."""
+    if len(counts) != 1:
+        return None
+    ((part, count),) = counts.items()
+    return (float(part.shift), float(part.std), count) if isinstance(part, PenaltyBit) else None
+
+
+def _steering(order: float) -> float:
+    """The best Rényi order, coarsely: it only decides where the recursion is fine."""
+    return max(1.1, float(f"{order:.1g}"))
+
+
+def _beyond(best: int, each: int) -> int:
+    """Bits beyond which no accountant can go, given what Rényi divergences allow: about a tenth more than they do."""
+    return math.ceil(1.2 * best * each) + 16
 
 
 def _is_pld(counts: dict[Event, int]) -> bool:

@@ -27,7 +27,7 @@ from dpmcmc.privacy.two_point import EPS
 SECONDS = 6.0  # what one answer may take by the cost model below, which is generous
 MAX_SHIFT = 5.0
 _LATTICES = (64, 48, 32, 24, 16, 12, 8, 6, 4)  # m, cells for one shift
-_GROWTH = 1 + 1e-13  # rounding of one step, relative: a few operations on positive numbers
+GROWTH = 1 + 1e-13  # rounding of one step, relative: a few operations on positive numbers
 
 
 def _cuts(m: int, fine: bool) -> list[int]:
@@ -53,7 +53,7 @@ def _curves(shift: float, m: int, low: int, high: int, fine: bool) -> Iterator[n
     shrink, c = math.exp(-shift), 1 / -math.expm1(-shift)
     weight = -np.expm1(-h * np.arange(m + 1)) * c
 
-    curve = -np.expm1(np.minimum(lattice, 0.0)) * _GROWTH
+    curve = -np.expm1(np.minimum(lattice, 0.0)) * GROWTH
     while True:
         yield curve
         # below the lattice: the chord to D = 1 at γ = 0; above it: D falls, so its last value holds
@@ -75,10 +75,10 @@ def _curves(shift: float, m: int, low: int, high: int, fine: bool) -> Iterator[n
             np.maximum(best, value, out=best)
             if k < m:
                 np.maximum(best, weight[k] * up1 + (1 - weight[k]) * down1, out=best)
-        curve = np.minimum(best * _GROWTH, 1.0)
+        curve = np.minimum(best * GROWTH, 1.0)
 
 
-def _read(curve: np.ndarray, low: int, h: float, epsilon: float) -> float:
+def read_curve(curve: np.ndarray, low: int, h: float, epsilon: float) -> float:
     """The curve at ε, by the chord in γ = e^ε (an upper bound, convexity), or its end values."""
     position = (epsilon - 1e-12 * (1 + abs(epsilon))) / h - low  # the curve falls: a little to the left is safe
     i = math.floor(position)
@@ -87,10 +87,23 @@ def _read(curve: np.ndarray, low: int, h: float, epsilon: float) -> float:
     if i + 1 >= curve.size:
         return float(curve[-1])
     theta = math.expm1((position - i) * h) / math.expm1(h)
-    return float(curve[i] + (curve[i + 1] - curve[i]) * theta) * _GROWTH
+    return float(curve[i] + (curve[i + 1] - curve[i]) * theta) * GROWTH
 
 
-def _window(shift: float, count: int, epsilon: float, m: int) -> tuple[int, int]:
+def read_epsilon(curve: np.ndarray, low: int, h: float, delta: float) -> float | None:
+    """The least ε at which the curve's chord is at most δ, rounded up, or None if it is nowhere."""
+    inside = np.flatnonzero(curve[:-1] <= delta)
+    if inside.size == 0:
+        return None
+    i = int(inside[0])  # the curve falls: D(i) ≤ δ < D(i−1)
+    if i == 0:
+        return max(0.0, low * h)
+    theta = (curve[i - 1] - delta) / (curve[i - 1] - curve[i])
+    value = (low + i - 1) * h + math.log1p(float(theta) * math.expm1(h))
+    return max(0.0, value + 1e-12 * (1 + abs(value)))
+
+
+def window(shift: float, count: int, epsilon: float, m: int) -> tuple[int, int]:
     """Lattice points low..high: far enough that what lies outside does not matter. Any window is sound."""
     spread = shift * math.sqrt(count) / 2
     reach = count * shift
@@ -104,7 +117,7 @@ def _plan(shift: float, count: int, epsilon: float) -> tuple[int, bool, int, int
     if not 0 < shift <= MAX_SHIFT:
         return None
     for m in _LATTICES:
-        low, high = _window(shift, count, epsilon, m)
+        low, high = window(shift, count, epsilon, m)
         for fine in (True, False):
             cells = len(_cuts(m, fine)) - 1
             seconds = count * (cells + 1) * (50e-6 + 22e-9 * (high - low))
@@ -126,7 +139,7 @@ def max_count(shift: float, epsilon: float, delta: float, limit: int) -> int | N
         return None
     m, fine, low, high = plan
     for k, curve in enumerate(_curves(shift, m, low, high, fine)):
-        if _read(curve, low, shift / m, epsilon) > delta:
+        if read_curve(curve, low, shift / m, epsilon) > delta:
             return k - 1
         if k == limit:
             break
@@ -148,21 +161,10 @@ def _curve(shift: float, count: int, epsilon: float) -> tuple[np.ndarray, int, f
 def delta(shift: float, count: int, epsilon: float) -> float | None:
     """Upper bound on δ(ε) of ``count`` adaptive choices of range ``shift``; None when not affordable."""
     answer = _curve(shift, count, epsilon)
-    return None if answer is None else _read(*answer, epsilon)
+    return None if answer is None else read_curve(*answer, epsilon)
 
 
 def epsilon(shift: float, count: int, delta: float, at_most: float) -> float | None:
     """Upper bound on ε(δ), known to be at most ``at_most``; None when not affordable or not below it."""
     answer = _curve(shift, count, at_most)
-    if answer is None:
-        return None
-    curve, low, h = answer
-    inside = np.flatnonzero(curve[:-1] <= delta)
-    if inside.size == 0:
-        return None
-    i = int(inside[0])  # the curve falls: D(i) ≤ δ < D(i−1)
-    if i == 0:
-        return max(0.0, low * h)
-    theta = (curve[i - 1] - delta) / (curve[i - 1] - curve[i])
-    value = (low + i - 1) * h + math.log1p(float(theta) * math.expm1(h))
-    return max(0.0, value + 1e-12 * (1 + abs(value)))
+    return None if answer is None else read_epsilon(*answer, delta)
