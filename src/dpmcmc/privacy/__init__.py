@@ -7,9 +7,10 @@ epsilon(Repeat(BarkerBit(shift=0.01), 2000), delta=1e-6)
 """
 
 from dpmcmc.privacy import batch_gaussian, poisson, subsampling  # noqa: F401  (they register Rényi curves)
-from dpmcmc.privacy.account import calibrate, delta, epsilon, fits, max_steps, pure
+from dpmcmc.privacy.account import delta, epsilon, fits, max_steps, pure
 from dpmcmc.privacy.bound import Bound, Steps
 from dpmcmc.privacy.budget import Budget
+from dpmcmc.privacy.calibration import calibrate
 from dpmcmc.privacy.convert import renyi_limit, zcdp_limit
 from dpmcmc.privacy.events import (
     ADD_REMOVE,

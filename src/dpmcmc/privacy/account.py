@@ -1,8 +1,7 @@
 """The accountant: ε, δ and steps of an event, by the tightest valid method at hand.
 
-    epsilon(Repeat(BarkerBit(0.01), 2000), delta=1e-6)          # Bound(0.93…, 'exact adaptive recursion')
-    max_steps(BarkerBit(0.01), epsilon=1.0, delta=1e-6)         # Steps(2238, 'exact adaptive recursion')
-    shift = calibrate(lambda shift: Repeat(BarkerBit(shift), 1000), Budget(1.0, 1e-6), bracket=(1e-6, 1.0))
+    epsilon(Repeat(BarkerBit(0.01), 2000), delta=1e-6)          # Bound(0.94…, 'exact adaptive recursion')
+    max_steps(BarkerBit(0.01), epsilon=1.0, delta=1e-6)         # Steps(2237, 'exact adaptive recursion')
 
 Every answer is an upper bound (steps: a lower one), rounding included, and names its method. Each method is valid by
 itself, so the least of their answers is too.
@@ -12,7 +11,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
 
 import numpy as np
 
@@ -153,69 +151,14 @@ def max_steps(event: Event, epsilon: float, delta: float) -> Steps:
 
 def fits(event: Event, budget: Budget) -> bool:
     """Whether ``event`` is proven (ε, δ)-DP for the budget. Cheap methods are asked first."""
-    return _fits_cheaply(event, budget) or delta(event, budget.epsilon) <= budget.delta
+    return fits_cheaply(event, budget) or delta(event, budget.epsilon) <= budget.delta
 
 
-def _fits_cheaply(event: Event, budget: Budget) -> bool:
+def fits_cheaply(event: Event, budget: Budget) -> bool:
+    """The same by Rényi divergences and pure composition alone; False means not proven by these."""
     if pure(event) <= budget.epsilon:
         return True
     return delta_from_renyi(lambda orders: renyi(event, orders), budget.epsilon)[0] <= budget.delta
-
-
-def calibrate(
-    make: Callable[[float], Event], budget: Budget, bracket: tuple[float, float], tolerance: float = 1e-3
-) -> float:
-    """The parameter at which ``make(parameter)`` just fits the budget: the largest shift, or the least noise.
-
-    The cost may rise or fall along ``bracket`` = (low, high), both positive; the end that fits shows which. The
-    parameter returned fits, and is within ``tolerance`` (relative) of one that does not.
-
-    >>> budget = Budget(epsilon=1.0, delta=1e-6)
-    >>> multiplier = calibrate(lambda m: Repeat(Gaussian(m), 100), budget, bracket=(0.1, 1000.0))
-    """
-    low, high = bracket
-    if not 0 < low < high < math.inf:
-        raise ValueError(f"bracket must be two positive numbers in rising order, got {bracket!r}")
-    if not tolerance > 0:
-        raise ValueError(f"tolerance must be positive, got {tolerance!r}")
-    low_fits, high_fits = fits(make(low), budget), fits(make(high), budget)
-    if low_fits and high_fits:
-        raise ValueError(f"both ends of the bracket {bracket!r} fit {budget}; widen it towards the costly side")
-    if not (low_fits or high_fits):
-        raise ValueError(f"neither end of the bracket {bracket!r} fits {budget}; widen it towards the cheap side")
-    good, bad = (low, high) if low_fits else (high, low)
-    near, _ = _bisect(lambda x: _fits_cheaply(make(x), budget), good, bad, max(tolerance, 0.05))
-    return _secant(lambda x: _log_delta(make(x), budget), near, bad, math.log(budget.delta), tolerance)
-
-
-def _bisect(fits: Callable[[float], bool], good: float, bad: float, tolerance: float) -> tuple[float, float]:
-    while abs(math.log(good / bad)) > tolerance:
-        middle = math.sqrt(good) * math.sqrt(bad)
-        good, bad = (middle, bad) if fits(middle) else (good, middle)
-    return good, bad
-
-
-def _secant(log_delta: Callable[[float], float], good: float, bad: float, target: float, tolerance: float) -> float:
-    """Secant steps on log δ against the log of the parameter, kept inside the bracket and aimed just short of δ."""
-    sign = math.copysign(1.0, math.log(bad / good))
-    at, value, step = good, log_delta(good), 0.04
-    while (width := abs(math.log(bad / good))) > tolerance:
-        trial = good * math.exp(sign * min(max(step, 0.4 * tolerance), 0.8 * width))
-        here = log_delta(trial)
-        slope = (here - value) / (sign * math.log(trial / at))
-        at, value = trial, here
-        good, bad = (trial, bad) if here <= target else (good, trial)
-        step = (
-            sign * math.log(at / good) + (target - here) / slope - 0.3 * tolerance
-            if 0 < slope < math.inf
-            else width / 2
-        )
-    return good
-
-
-def _log_delta(event: Event, budget: Budget) -> float:
-    value = delta(event, budget.epsilon)
-    return math.log(value) if value > 0 else -math.inf
 
 
 def _renyi_at(order: float) -> str:

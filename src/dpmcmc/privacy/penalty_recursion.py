@@ -1,9 +1,9 @@
 """The adaptive recursion for penalty bits of constant shift and std.
 
-As in recursion.py, D_k(ε) = sup of w D_{k−1}(ε − hi) + (1 − w) D_{k−1}(ε − lo) over t and both directions, where lo, hi are
-the two log-likelihood ratios and w is the chance of hi. The line of t is covered by cells; over each the pair is
-enclosed by a wider one, which by the spreading lemma shows at least as much. Beyond the last cell the reject bit has
-probability at most ``leak``, which is added to δ at every step.
+As in recursion.py, D_k(ε) = sup of w D_{k−1}(ε − hi) + (1 − w) D_{k−1}(ε − lo) over t and both directions, where lo and
+hi are the two log-likelihood ratios and w is the chance of hi. The line of t is covered by cells; over each the pair
+is enclosed by a wider one, which by the spreading lemma shows at least as much. Beyond the last cell the reject bit
+has probability at most ``leak``, which is added to δ at every step.
 
 Reference: docs/theory/recursion.md, "Penalty bits".
 """
