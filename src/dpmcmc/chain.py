@@ -45,6 +45,7 @@ def start_chains(kernel: Kernel, model: ModelLike, data: PyTree, chains: int, so
     with jax.enable_x64(True):
         keys = _keys(source.bits("start", (chains, 2), np.uint32))
         starts = [start(model, key, precision_of(data)) for key in keys]
+        kernel.proposal.init(starts[0])  # a proposal that does not fit the parameters says so here
         positions = jax.tree.map(lambda *leaves: jnp.stack(leaves), *starts)
         memories = jax.vmap(kernel.proposal.init)(positions)
         return ChainState(positions, memories, np.float64(0.0), np.bool_(True))
@@ -85,14 +86,21 @@ def compile_chunk(
 
 
 def run_chunk(
-    chunk: Callable[..., Any], kernel: Kernel, data: PyTree, state: ChainState, source: RandomSource, length: int, todo: int
+    chunk: Callable[..., Any],
+    kernel: Kernel,
+    data: PyTree,
+    state: ChainState,
+    source: RandomSource,
+    length: int,
+    todo: int,
 ) -> tuple[ChainState, Trace]:
     """Run ``todo`` of a chunk's ``length`` steps with the coins of the source's present key."""
     chains = jax.tree.leaves(state.positions)[0].shape[0]
     with jax.enable_x64(True):
         keys = source.bits("proposal", (length, chains, 2), np.uint32)
         bits = {
-            purpose: source.bits(purpose, (length, chains, *shape)) for purpose, shape in kernel.acceptance.bits().items()
+            purpose: source.bits(purpose, (length, chains, *shape))
+            for purpose, shape in kernel.acceptance.bits().items()
         }
         state, (positions, accepted, ran) = jax.device_get(chunk(data, state, keys, bits, todo))
     count = int(np.sum(ran))

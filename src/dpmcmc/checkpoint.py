@@ -75,7 +75,9 @@ def write(path: Path, plan: Plan, model: ModelLike, data: PyTree, progress: Prog
         "fingerprint": np.array(fingerprint(plan, model, data, key)),
     }
     if progress.traces:
-        joined = jax.tree.map(lambda *parts: np.concatenate(parts), *[(t.positions, t.accepted) for t in progress.traces])
+        joined = jax.tree.map(
+            lambda *parts: np.concatenate(parts), *[(t.positions, t.accepted) for t in progress.traces]
+        )
         arrays |= {f"trace{i}": leaf for i, leaf in enumerate(jax.tree.leaves(joined))}
     arrays |= {f"state{i}": leaf for i, leaf in enumerate(jax.tree.leaves(progress.state))}
     temporary = path.with_name(path.name + ".new")

@@ -1,7 +1,7 @@
 """Public geometry of a model: what its posterior looks like before any record is read.
 
 The Fisher information of one record, from records that the model itself simulates (or public example records), gives
-the scale of a proposal and the size of a log ratio. Nothing here may see private records.
+the scale of a proposal and the metric in which log ratios are clipped. Nothing here may see private records.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import precision_of, start
 
 _SIMULATED = 4096
-_MOVES = 256
 _KEY = 0  # simulations of public things are repeatable
 
 
@@ -27,7 +26,6 @@ class Geometry:
     """Fisher information of one record and precision of the prior, over the raveled parameters, at ``theta``."""
 
     theta: PyTree
-    records: PyTree
     fisher: np.ndarray
     prior_precision: np.ndarray
 
@@ -45,24 +43,14 @@ class Geometry:
             )
         return vectors / np.sqrt(values)
 
-    def log_ratio_quantile(self, model: ModelLike, root: np.ndarray, quantile: float) -> float:
-        """That quantile of |log ratio| over simulated records and random-walk moves with scale ``root`` from theta."""
-        flat, unravel = ravel_pytree(self.theta)
-        moves = np.random.default_rng(_KEY).normal(size=(_MOVES, len(flat))) @ root.T
-        likelihoods = jax.vmap(model.log_likelihood, in_axes=(None, 0))
-        with jax.enable_x64(True):
-            here = likelihoods(self.theta, self.records)
-            there = jax.lax.map(lambda m: likelihoods(unravel((flat + m).astype(flat.dtype)), self.records), moves)
-            return float(np.quantile(np.abs(np.asarray(there - here)), quantile))
-
 
 def geometry(model: ModelLike, example: PyTree | None = None) -> Geometry:
     """The model's geometry at its starting point, from ``example`` (public records) or the model's own simulation."""
     simulate = getattr(model, "simulate", None)
     if example is None and simulate is None:
         raise ValueError(
-            f"{type(model).__name__} cannot be planned without a kernel: give simulate=(key, theta, n) -> records to the "
-            "model, or public records as example=, or a kernel such as dp.dp_barker(step=0.1, clip=0.05)"
+            f"{type(model).__name__} cannot be planned without a kernel: give simulate=(key, theta, n) -> records to "
+            "the model, or public records as example=, or a kernel such as dp.dp_barker(step=0.1, clip=0.05)"
         )
     with jax.enable_x64(True):
         key = jax.random.key(_KEY)
@@ -79,4 +67,4 @@ def geometry(model: ModelLike, example: PyTree | None = None) -> Geometry:
         raise ValueError("the gradient of the log likelihood or of the log prior at init is not finite; move init")
     values, vectors = np.linalg.eigh(-(hessian + hessian.T) / 2)
     prior_precision = (vectors * np.maximum(values, 0)) @ vectors.T
-    return Geometry(theta, records, scores.T @ scores / len(scores), prior_precision)
+    return Geometry(theta, scores.T @ scores / len(scores), prior_precision)

@@ -41,6 +41,11 @@ class Kernel:
         shift = self.acceptance.constant_shift(temperature)
         return None if shift is None else self.acceptance.event(shift)
 
+    def describe(self) -> str:
+        """The kernel in a few words."""
+        settings = ", ".join(f"{name} {value}" for name, value in vars(self.acceptance).items())
+        return f"{type(self.acceptance).__name__} test ({settings}) with {self.proposal}"
+
     def init(self, posterior: Posterior, position: PyTree, memory: PyTree) -> State:
         return State(position, memory, self.acceptance.prepare(posterior, position))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -14,21 +14,22 @@ from dpmcmc import privacy
 from dpmcmc.algorithms import dp_barker
 from dpmcmc.geometry import Geometry, geometry
 from dpmcmc.kernel import Kernel
+from dpmcmc.mechanisms.clip import DistanceClip
 from dpmcmc.mechanisms.coin import RELATIVE_ERROR
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import check_temperature, start
-from dpmcmc.privacy import Budget, RenyiFilter, Repeat, ZcdpFilter
+from dpmcmc.privacy import Bound, Budget, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.receipts import Guarantee, Receipt
 
-TARGET_ESS = 100
+TARGET_ESS = 120
 """Effective draws, all chains together, that the default plan tempers for."""
 
 MOST_DECISIONS = 50_000
 """Private decisions that a default plan makes at most, whatever the budget would pay for."""
 
-STEP = 1.0  # scale of the default random walk times √d, in posterior standard deviations; short moves are cheap
-CLIPPED = 0.01  # share of simulated log ratios beyond the default clip
+STEP = 0.5  # scale of the default random walk times √d, in posterior standard deviations; short moves are cheap
+KAPPA = 3.5  # default clip over the root mean square of a record's log ratio; 2.5 biases skewed models by a whole std
 WARMUP = 0.25
 
 
@@ -52,7 +53,8 @@ class Plan:
         most = "at most " if self.receipt.filter is not None else ""
         lines = [
             f"{self.guarantee}".capitalize() + f", of a budget of ({self.budget.epsilon:g}, {self.budget.delta:g}).",
-            f"{self.chains} chains of {most}{self.steps} steps, the first {self.warmup} as warm-up: {self.kernel}.",
+            f"{self.chains} chains of {most}{self.steps} steps, {self.warmup} of them as warm-up.",
+            f"{self.kernel.describe()}.",
             *self.notes,
         ]
         return "\n".join(lines)
@@ -64,7 +66,7 @@ def plan(
     budget: Budget,
     *,
     kernel: Kernel | None = None,
-    chains: int = 4,
+    chains: int = 2,
     steps: int | None = None,
     warmup: int | None = None,
     temperature: float | None = None,
@@ -81,7 +83,7 @@ def plan(
     expected_ess = None
     if kernel is None:
         shape = geometry(model, example)
-        kernel, temperature, expected_ess, reason = _default(model, shape, n, budget, temperature)
+        kernel, temperature, expected_ess, reason = _default(shape, n, budget, temperature)
         notes.append(reason)
     temperature = 1.0 if temperature is None else temperature
     event = kernel.event(temperature)
@@ -92,9 +94,7 @@ def plan(
     warmup = int(WARMUP * steps) if warmup is None else warmup
     if not 0 <= warmup < steps:
         raise ValueError(f"warmup must lie between 0 and steps − 1 = {steps - 1}, got {warmup}")
-    return Plan(
-        kernel, n, chains, steps, warmup, temperature, budget, guarantee, receipt, expected_ess, tuple(notes)
-    )
+    return Plan(kernel, n, chains, steps, warmup, temperature, budget, guarantee, receipt, expected_ess, tuple(notes))
 
 
 def _check(n: int, budget: Budget, chains: int, steps: int | None, temperature: float | None) -> None:
@@ -128,34 +128,36 @@ def _constant(
     event: privacy.Event, budget: Budget, chains: int, steps: int | None, temperature: float
 ) -> tuple[int, Guarantee, Receipt]:
     """Steps that all cost the same: count them."""
+    ideal = _reserve(budget, MOST_DECISIONS if steps is None else steps * chains)
     if steps is None:
-        most = int(privacy.max_steps(event, budget.epsilon, budget.delta))
-        if most >= chains:
-            ideal = _reserve(budget, most)
-            most = int(privacy.max_steps(event, ideal.epsilon, ideal.delta))
-        steps = min(most, MOST_DECISIONS) // chains
+        most = privacy.max_steps(event, ideal.epsilon, ideal.delta)
+        steps, method = min(most, MOST_DECISIONS) // chains, most.method
+        spent = most < MOST_DECISIONS and steps > 0  # as much as the budget pays for: its cost is the budget
+    else:
+        spent = False
     whole = Repeat(event, max(steps, 1) * chains)
-    ideal = _reserve(budget, whole.count)
-    cost = privacy.epsilon(whole, ideal.delta)
+    cost = Bound(ideal.epsilon, method) if spent else privacy.epsilon(whole, ideal.delta)
     if steps == 0 or cost > ideal.epsilon:
         raise ValueError(_too_small(event, budget, chains, steps, float(cost), temperature))
-    arithmetic = 2 * RELATIVE_ERROR * whole.count
+    arithmetic = budget.epsilon - ideal.epsilon
     guarantee = Guarantee(float(cost) + arithmetic, budget.delta, whole.relation, cost.method, arithmetic)
     return steps, guarantee, Receipt("chains", guarantee.epsilon, guarantee.delta, event=whole)
 
 
-def _too_small(
-    event: privacy.Event, budget: Budget, chains: int, steps: int, cost: float, temperature: float
-) -> str:
+def _too_small(event: privacy.Event, budget: Budget, chains: int, steps: int, cost: float, temperature: float) -> str:
     """What would fit instead."""
     wanted = f"{max(steps, 1)} step{'s' if steps > 1 else ''} of {chains} chain{'s' if chains > 1 else ''}"
     fits = [f"epsilon = {cost:.3g}"]
     if steps > 1 and (most := int(privacy.max_steps(event, budget.epsilon, budget.delta)) // chains):
         fits.append(f"steps = {most}")
-    shift = getattr(event, "shift", None)
-    if shift:
-        share = float(privacy.zcdp_limit(budget.epsilon, budget.delta)) * 8 / (max(steps, 1) * chains)
-        fits.append(f"a clip of {math.sqrt(share) / (2 * temperature):.2g} (now {shift / (2 * temperature):.2g})")
+    if shift := getattr(event, "shift", None):
+        smaller = privacy.calibrate(
+            lambda small: Repeat(replace(event, shift=small), max(steps, 1) * chains),  # type: ignore[call-arg]
+            budget,
+            bracket=(1e-9 * shift, shift),
+            tolerance=0.01,
+        )
+        fits.append(f"a clip of {smaller / (2 * temperature):.2g} (now {shift / (2 * temperature):.2g})")
     return (
         f"the budget (epsilon = {budget.epsilon:g}, delta = {budget.delta:g}) does not pay for {wanted}, "
         f"which cost epsilon = {cost:.3g}; what would fit: {', or '.join(fits)}, or a lower temperature"
@@ -182,7 +184,7 @@ def _varying(
     if steps is None:
         steps = int(min(2 * rule.limit / price, MOST_DECISIONS)) // chains
     arithmetic = budget.epsilon - ideal.epsilon
-    guarantee = Guarantee(budget.epsilon, budget.delta, event.relation, f"{rule}", arithmetic)
+    guarantee = Guarantee(budget.epsilon, budget.delta, event.relation, rule.epsilon(ideal.delta).method, arithmetic)
     return steps, guarantee, Receipt("chains", budget.epsilon, budget.delta, filter=rule)
 
 
@@ -200,22 +202,19 @@ def _typical_shift(model: ModelLike, kernel: Kernel, temperature: float) -> floa
     return float(np.sqrt(np.mean(shifts**2)))
 
 
-def _default(
-    model: ModelLike, shape: Geometry, n: int, budget: Budget, temperature: float | None
-) -> tuple[Kernel, float, float, str]:
-    """Barker with a random walk in the model's own metric, and the temperature that the budget asks for.
+def _default(shape: Geometry, n: int, budget: Budget, temperature: float | None) -> tuple[Kernel, float, float, str]:
+    """Barker with a random walk and a clip in the model's own metric, and the temperature that the budget asks for.
 
     In the limit of small steps of scale s posterior standard deviations, Barker's random walk is an autoregression
     with coefficient 1 − s²/4, so its draws are worth s²/8 independent ones each.
     """
-    worth = STEP**2 / (8 * shape.dimension)
+    worth = (1 - WARMUP) * STEP**2 / (8 * shape.dimension)
     limit = float(privacy.zcdp_limit(budget.epsilon, budget.delta))
 
     def kernel_at(tau: float) -> tuple[Kernel, float]:
         root = STEP / math.sqrt(shape.dimension) * shape.posterior_root(tau * n)
-        clip = shape.log_ratio_quantile(model, root, 1 - CLIPPED)
-        decisions = min(limit / ((2 * tau * clip) ** 2 / 8), MOST_DECISIONS)
-        return dp_barker(RandomWalk(root), clip), worth * decisions
+        cost = (tau * KAPPA) ** 2 * np.trace(root.T @ shape.fisher @ root) / 2  # mean of (2 τ κ ‖move‖_F)² / 8
+        return dp_barker(RandomWalk(root), DistanceClip(KAPPA, shape.fisher)), worth * min(limit / cost, MOST_DECISIONS)
 
     tau = 1.0 if temperature is None else temperature
     kernel, ess = kernel_at(tau)
@@ -233,8 +232,8 @@ def _default(
         )
         if temperature is None:
             reason += (
-                f" Untempered, this budget would pay for about {untempered:.1f} effective draws; more records, a larger "
-                "epsilon or fewer parameters would allow less tempering."
+                f" Untempered, this budget would pay for about {untempered:.1f} effective draws; more records, a "
+                "larger epsilon or fewer parameters would allow less tempering."
             )
     else:
         reason = f"Not tempered: about {ess:.0f} effective draws are expected of the ordinary posterior."

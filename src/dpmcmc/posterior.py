@@ -35,7 +35,9 @@ class Posterior:
         return jax.vmap(self.model.log_likelihood, in_axes=(None, 0))(theta, self.data)
 
     def __repr__(self) -> str:
-        return f"Posterior({type(self.model).__name__}, n={self.n}, temperature={self.temperature:g}, records not shown)"
+        return (
+            f"Posterior({type(self.model).__name__}, n={self.n}, temperature={self.temperature:g}, records not shown)"
+        )
 
     def __reduce__(self) -> Any:
         raise TypeError("a Posterior holds private records and cannot be pickled; save the Release instead")
@@ -131,7 +133,11 @@ def check_model(model: ModelLike, data: PyTree) -> None:
                 got = getattr(shape, "shape", type(shape).__name__)
                 raise ValueError(
                     f"{name} must return one number (shape ()), got shape {got}; "
-                    + ("write it for a single record and sum over its entries" if name == "log_likelihood" else "sum it")
+                    + (
+                        "write it for a single record and sum over its entries"
+                        if name == "log_likelihood"
+                        else "sum it"
+                    )
                 )
             if not jnp.issubdtype(shape.dtype, jnp.floating):
                 raise TypeError(f"{name} must return a real floating number, got dtype {shape.dtype}")

@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dpmcmc import privacy
 from dpmcmc.planning import Plan
 from dpmcmc.privacy import Repeat
+from dpmcmc.privacy.convert import epsilon_at
+
+_ORDERS = 1 + np.geomspace(0.01, 1e5, 50)
 
 
 class Stop:
@@ -55,7 +59,6 @@ class ProgressBar:
         )
         self.bar = Progress(*columns, console=Console(stderr=True), disable=not show)
         self.task = self.bar.add_task("", total=plan.steps, epsilon=0.0, budget=plan.budget.epsilon, rate=0.0)
-        self.curve = privacy.SpentSoFar(plan.receipt.event.event) if isinstance(plan.receipt.event, Repeat) else None
 
     def __enter__(self) -> ProgressBar:
         self.bar.start()
@@ -68,5 +71,14 @@ class ProgressBar:
         self.bar.update(self.task, completed=steps, epsilon=self.epsilon(steps, spent), rate=rate)
 
     def epsilon(self, steps: int, spent: float) -> float:
-        """ε of the steps so far: for the eye; the guarantee is the plan's."""
-        raise NotImplementedError
+        """ε of the steps so far by the Rényi way, for the eye; the guarantee is the plan's."""
+        event, rule = self.plan.receipt.event, self.plan.receipt.filter
+        orders = _ORDERS
+        if isinstance(event, Repeat):
+            curve = steps * self.plan.chains * privacy.renyi(event.event, orders)
+        elif isinstance(rule, privacy.RenyiFilter):
+            orders = np.atleast_1d(rule.order)
+            curve = np.full(orders.shape, spent)
+        else:
+            curve = spent * orders
+        return min(float(np.min(epsilon_at(orders, curve, self.plan.budget.delta))), self.plan.guarantee.epsilon)

@@ -40,7 +40,7 @@ class Release:
         return min(int(self.run.get("warmup", 0)), self.accepted.shape[1])
 
     def to_arviz(self) -> Any:
-        """ArviZ InferenceData: groups ``posterior`` and ``warmup_posterior``, guarantee and receipts in the attributes."""
+        """ArviZ InferenceData, with warm-up in a group of its own and guarantee and receipts in the attributes."""
         import arviz as az
 
         split = self.warmup
@@ -79,9 +79,10 @@ class Release:
                 f"{self.guarantee.arithmetic:.1e} of ε pays for finite precision. Accounting: {self.guarantee.method}."
             )
         ran = f"{chains} chain{'s' if chains > 1 else ''} of {steps} steps"
-        planned = self.run.get("steps", steps)
-        if steps < planned:
-            ran += f" ({planned} were allowed; the run stopped early: {self.run.get('stopped', 'interrupted')})"
+        if self.run.get("stopped") == "interrupted":
+            ran += f" (interrupted; all {self.run['steps']} that were planned are paid for)"
+        elif steps < self.run.get("steps", steps):
+            ran += " (until the budget was spent)"
         lines.append(f"Ran: {self.kernel}, {ran}, {self.accepted.mean() if steps else 0:.0%} of the moves accepted.")
         lines += self.notes
         return "\n".join(lines)
@@ -122,10 +123,10 @@ class Release:
             "run": self.run,
             "notes": list(self.notes),
         }
-        arrays = {f"draws/{name}": values for name, values in self.draws.items()} | {"accepted": self.accepted}
-        text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        arrays: dict[str, Any] = {f"draws/{name}": values for name, values in self.draws.items()}
+        arrays |= {"accepted": self.accepted, "release.json": np.frombuffer(json.dumps(about).encode(), np.uint8)}
         with path.open("wb") as file:
-            np.savez_compressed(file, **{"release.json": text}, **arrays)
+            np.savez_compressed(file, **arrays)
         return path
 
     @classmethod

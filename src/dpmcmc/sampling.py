@@ -31,7 +31,7 @@ def sample(
     *,
     plan: Plan | None = None,
     kernel: Kernel | None = None,
-    chains: int = 4,
+    chains: int = 2,
     steps: int | None = None,
     warmup: int | None = None,
     temperature: float | None = None,
@@ -112,7 +112,9 @@ def chunk_length(steps: int) -> int:
 
 
 def _release(plan: Plan, model: ModelLike, progress: Progress, stopped: str) -> Release:
-    traces = progress.traces or [Trace(jax.tree.map(lambda leaf: leaf[None][:0], progress.state.positions), _no_bits(plan))]
+    traces = progress.traces or [
+        Trace(jax.tree.map(lambda leaf: leaf[None][:0], progress.state.positions), _no_bits(plan))
+    ]
     positions = jax.tree.map(lambda *parts: np.concatenate(parts), *[trace.positions for trace in traces])
     accepted = np.concatenate([trace.accepted for trace in traces])
     named = jax.tree_util.tree_flatten_with_path(positions)[0]
@@ -136,7 +138,7 @@ def _release(plan: Plan, model: ModelLike, progress: Progress, stopped: str) -> 
         accepted=accepted.T,
         guarantee=None if progress.source.reproducible else guarantee,
         receipts=(plan.receipt,),
-        kernel=describe(plan.kernel),
+        kernel=plan.kernel.describe(),
         run=run,
         notes=plan.notes,
     )
@@ -150,13 +152,3 @@ def _name(path: Any) -> str:
     """a['b'][0] as a.b.0; a bare array is called theta."""
     parts = [str(getattr(entry, "key", getattr(entry, "idx", getattr(entry, "name", entry)))) for entry in path]
     return ".".join(parts) or "theta"
-
-
-def describe(kernel: Kernel) -> str:
-    """The kernel in a few words."""
-    parts = (type(kernel.acceptance).__name__, kernel.acceptance, type(kernel.proposal).__name__)
-    return f"{parts[0]} test ({_settings(parts[1])}) with {parts[2]}"
-
-
-def _settings(part: Any) -> str:
-    return ", ".join(f"{name}={value}" for name, value in vars(part).items())

@@ -65,9 +65,7 @@ def test_not_a_number_counts_as_zero_and_infinity_at_the_bound():
 )
 def test_the_statistic_moves_by_at_most_the_shift(sum_here, change, bound, public):
     unit = jnp.float64(bound / LEVELS)
-    t, other = (
-        float(statistic(jnp.int64(s), unit, jnp.float64(public), 40.0)) for s in (sum_here, sum_here + change)
-    )
+    t, other = (float(statistic(jnp.int64(s), unit, jnp.float64(public), 40.0)) for s in (sum_here, sum_here + change))
     assert abs(t) <= 40.0 + bound / LEVELS
     assert abs(t - other) <= 2 * bound + 40 * 2.0**-52
 

@@ -34,7 +34,7 @@ class Penalty(FullDataTest):
         super().__post_init__()
         if not (SMALLEST_STD <= self.std < np.inf):
             raise ValueError(
-                f"Penalty: std must be finite and at least {SMALLEST_STD}, got {self.std!r}; with less noise take Barker"
+                f"Penalty: std must be at least {SMALLEST_STD} and finite, got {self.std!r}; for less noise take Barker"
             )
 
     def probabilities(self, t: Array) -> tuple[Array, Array]:

@@ -9,8 +9,7 @@ import typer
 
 BOUNDS = {
     "lncoins": (0.0, 4.6152),  # ln(coinsurance + 1), coinsurance between 0 and 100 %
-    "idp": (0.0, 1.0),  # individual deductible plan
-    "disea": (0.0, 30.0),  # index of chronic diseases
+    "disea": (0.0, 25.0),  # index of chronic diseases; larger values count as 25
     "hlthg": (0.0, 1.0),  # self-rated health is good (excellent is the base)
 }
 """Public bounds of the covariates, from the study's documentation and not from the records."""
@@ -37,7 +36,7 @@ def demo(
 
     # These records are public, so here (and only here) the answer without privacy can be shown beside the private one.
     mean, std = _without_privacy(np.c_[np.ones(len(table)), data["x"]], data["y"])
-    summary = release.summary()
+    summary = release.summary().loc[list(model.names)]
     away = np.abs(summary["mean"].to_numpy() - mean) / summary["sd"].to_numpy()
     typer.echo(
         f"Beside the posterior without privacy (these records are public, so it may be shown): the private means are "

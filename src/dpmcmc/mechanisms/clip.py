@@ -41,6 +41,9 @@ class ConstantClip:
         if not (self.value > 0 and np.isfinite(self.value)):
             raise ValueError(f"clip must be positive and finite, got {self.value!r}")
 
+    def __str__(self) -> str:
+        return f"{self.value:.4g}"
+
     @property
     def constant(self) -> float | None:
         return float(self.value)
@@ -54,7 +57,7 @@ class DistanceClip:
     """``slope`` times the distance of the move, Euclidean or in a public ``metric`` (a matrix over the raveled θ)."""
 
     slope: float
-    metric: tuple[tuple[float, ...], ...] | None = None
+    metric: Any = None
 
     def __post_init__(self) -> None:
         if not (self.slope > 0 and np.isfinite(self.slope)):
@@ -64,6 +67,9 @@ class DistanceClip:
             if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.all(np.isfinite(matrix)):
                 raise ValueError(f"clip metric must be a finite square matrix, got shape {matrix.shape}")
             object.__setattr__(self, "metric", tuple(map(tuple, matrix.tolist())))
+
+    def __str__(self) -> str:
+        return f"{self.slope:.4g} × distance{'' if self.metric is None else ' in a metric'}"
 
     @property
     def constant(self) -> float | None:
@@ -78,6 +84,9 @@ class DistanceClip:
 @dataclass(frozen=True)
 class ModelClip:
     """The bound that the model proves for every possible record: ``model.log_ratio_bound(here, there)``."""
+
+    def __str__(self) -> str:
+        return "at the model's own bound"
 
     @property
     def constant(self) -> float | None:

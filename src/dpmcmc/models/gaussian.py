@@ -13,7 +13,7 @@ from jax import Array
 
 @dataclass(frozen=True)
 class GaussianMean:
-    """The mean θ of records x ~ N(θ, ``noise_std``² I) with prior N(0, ``prior_std``² I), in ``dimension`` dimensions."""
+    """The mean θ of records N(θ, ``noise_std``² I) with prior N(0, ``prior_std``² I), in ``dimension`` dimensions."""
 
     dimension: int = 1
     noise_std: float = 1.0

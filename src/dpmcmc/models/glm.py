@@ -57,7 +57,7 @@ class LogisticRegression:
         return {"x": np.stack(columns, axis=1).astype(np.float32), "y": (y > 0).astype(np.float32)}
 
     def log_prior(self, theta: dict[str, Array]) -> Array:
-        return -0.5 * sum(jnp.sum(value**2) for value in theta.values()) / self.prior_std**2
+        return -0.5 * jnp.sum(jnp.stack(list(theta.values())) ** 2) / self.prior_std**2
 
     def log_likelihood(self, theta: dict[str, Array], record: dict[str, Array]) -> Array:
         slopes = jnp.stack([theta[name] for name in self.bounds])
@@ -66,7 +66,7 @@ class LogisticRegression:
 
     def log_ratio_bound(self, theta: dict[str, Array], theta_new: dict[str, Array]) -> Array:
         """|log p(x|θ') − log p(x|θ)| ≤ |Δlogit| ≤ Σ|θ'ⱼ − θⱼ|, as every scaled covariate lies in [−1, 1]."""
-        return sum(jnp.abs(theta_new[name].astype(jnp.float64) - theta[name]) for name in self.names)
+        return jnp.sum(jnp.stack([jnp.abs(theta_new[name].astype(jnp.float64) - theta[name]) for name in self.names]))
 
     def simulate(self, key: Array, theta: dict[str, Array], n: int) -> dict[str, Array]:
         """n records with covariates uniform within the declared bounds: public knowledge only."""

@@ -32,16 +32,15 @@ class RandomWalk:
             raise ValueError(f"scale must be a number, a vector or a square matrix, got shape {scale.shape}")
         if not np.all(np.isfinite(scale)) or not np.any(scale) or (scale.ndim < 2 and np.any(scale <= 0)):
             raise ValueError(f"scale must be finite and positive, got {self.scale!r}")
-        object.__setattr__(self, "scale", _nested_tuple(scale))
+        object.__setattr__(self, "scale", nested_tuple(scale))
+
+    def __str__(self) -> str:
+        scale = np.asarray(self.scale)
+        return f"a random walk of scale {self.scale:.4g}" if scale.ndim == 0 else "a preconditioned random walk"
 
     def init(self, position: PyTree) -> PyTree:
-        whole = [leaf for leaf in jax.tree.leaves(position) if not jnp.issubdtype(leaf.dtype, jnp.floating)]
+        check_real(position, "RandomWalk")
         size, scale = sum(leaf.size for leaf in jax.tree.leaves(position)), np.asarray(self.scale)
-        if whole:
-            raise TypeError(
-                "RandomWalk moves real parameters only and this model has integer ones; give a proposal of your own: "
-                "dp.proposals.Custom(lambda key, theta: ...)"
-            )
         if scale.ndim and scale.shape[0] != size:
             raise ValueError(f"scale has {scale.shape[0]} entries for {size} parameters")
         return ()
@@ -78,6 +77,19 @@ class Custom:
     def __repr__(self) -> str:
         return f"Custom({self.name})"
 
+    def __str__(self) -> str:
+        return f"the user's proposal ({self.name})"
 
-def _nested_tuple(array: np.ndarray) -> Any:
-    return tuple(map(_nested_tuple, array)) if array.ndim else float(array)
+
+def check_real(position: PyTree, walk: str) -> None:
+    """Refuse parameters that a walk cannot move."""
+    if any(not jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in jax.tree.leaves(position)):
+        raise TypeError(
+            f"{walk} moves real parameters only and this model has integer ones; give a proposal of your own: "
+            "dp.Custom(lambda key, theta: ...)"
+        )
+
+
+def nested_tuple(array: np.ndarray) -> Any:
+    """An array as something frozen and comparable."""
+    return tuple(map(nested_tuple, array)) if array.ndim else float(array)

@@ -1,0 +1,31 @@
+"""The README's code runs, and says what it claims."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.S)
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_code_blocks_run(number, capsys):
+    exec(compile(BLOCKS[number], f"README block {number}", "exec"), {})
+    shown = capsys.readouterr().out
+    if "print(release)" in BLOCKS[number]:
+        assert "(1, 1e-06)-differentially private under substitution of one record" in shown
+        assert "r_hat" in shown
+
+
+def test_a_newcomers_model_is_at_most_ten_lines():
+    block = next(block for block in BLOCKS if "dp.Model(" in block)
+    lines = [line for line in block.splitlines() if line.strip() and not line.startswith("import")]
+    assert len(lines) <= 10
+
+
+def test_links_lead_somewhere():
+    for page in [README, *README.parent.glob("docs/**/*.md"), README.parent / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
+            if not target.startswith("http"):
+                assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
