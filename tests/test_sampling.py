@@ -213,7 +213,7 @@ def test_a_progress_bar_shows_steps_epsilon_and_acceptance(capfd):
 
 
 def test_the_default_plan_fits_a_model_that_can_simulate_itself():
-    plan = dp.plan(MODEL, 3_000_000, dp.Budget(1.0, 1e-6))
+    plan = dp.plan(MODEL, 3_000_000, dp.Budget(1.0, 1e-7))
     assert plan.guarantee.epsilon <= 1.0
     assert plan.temperature == 1.0
     assert plan.expected_ess > 30

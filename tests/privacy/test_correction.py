@@ -12,9 +12,9 @@ from dpmcmc.privacy.correction import distance_to_logistic, optimal_correction
 @pytest.mark.parametrize(("variance", "most"), [(2.5, 3.6e-3), (2.0, 6.0e-4), (1.5, 3e-5), (1.0, 6e-8)])
 def test_error_and_time(variance, most):
     optimal_correction.cache_clear()
-    start = time.perf_counter()
+    start = time.process_time()
     correction = optimal_correction(variance)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert correction.error <= most
     assert optimal_correction(variance) is correction
 

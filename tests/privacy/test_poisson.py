@@ -71,9 +71,9 @@ def test_two_records(bound, ratio, places, t):
 @pytest.mark.parametrize("ratio", [3.0, 5.0, 30.0])
 def test_costs_what_full_data_costs(bound, ratio):
     n, orders = 10_000, np.geomspace(1.01, 1e5, 100)
-    start = time.perf_counter()
+    start = time.process_time()
     curve = renyi(PoissonBarkerBit(n, bound, ratio * n * bound), orders)
-    assert time.perf_counter() - start < 4
+    assert time.process_time() - start < 4
     assert np.all(curve <= 1.02 * orders * (2 * bound) ** 2 / 8)
 
 

@@ -93,15 +93,15 @@ def test_never_below_fixed_choices(shift, count, at):
 
 @pytest.mark.parametrize(("shift", "least", "hard_limit"), [(0.01, 2230, 2242), (0.04, 138, 140), (0.1, 22, 22)])
 def test_reference_steps(shift, least, hard_limit):
-    begin = time.perf_counter()
+    begin = time.process_time()
     steps = max_steps(BarkerBit(shift), 1.0, 1e-6)
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
     assert least <= steps <= hard_limit
     assert steps.method == "exact adaptive recursion"
     assert max(binomial_delta(shift, hard_limit + 1, 1.0, t) for t in np.linspace(-2, 2, 201)) > 1e-6
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert max_steps(BarkerBit(shift), 1.0, 1e-6) == steps
-    assert time.perf_counter() - begin < 0.5  # remembered
+    assert time.process_time() - begin < 0.5  # remembered
 
 
 @pytest.mark.parametrize(("shift", "count"), [(0.1, 30), (0.7, 12)])
@@ -127,9 +127,9 @@ def test_every_lattice_and_window_is_sound(m, fine):
 def test_long_chains_and_large_shifts_are_left_to_renyi():
     assert not recursion.affordable(1e-4, 10**7, 1.0)
     assert not recursion.affordable(50.0, 3, 1.0)
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert 21_000 < max_steps(BarkerBit(0.003), 1.0, 1e-6) < 25_000
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
 
 
 def penalty_binomial_delta(shift, std, count, epsilon, t, reverse):

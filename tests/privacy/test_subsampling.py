@@ -134,9 +134,9 @@ def test_penalty_sensitivity_is_reached():
 def test_published_size():
     """A million records, batches of a thousand: the bound is within 5 % of an attained value, and fast."""
     event = SubsampledBarkerBit(10**6, 1000)
-    start = time.perf_counter()
+    start = time.process_time()
     claimed = renyi(event, np.array([2.0, 28.0, 600.0]))
-    assert time.perf_counter() - start < 4
+    assert time.process_time() - start < 4
     b, q = 1000, 1e-3
     pairs = optimal_correction(2.0).pairs
     attained = 0.0
