@@ -137,8 +137,8 @@ def test_sampling_works_off_the_main_thread():
 
 def test_every_chain_is_paid_for():
     one, four = run(chains=1, steps=100), run(chains=4, steps=100)
-    assert one.receipts[0].event == Repeat(CONSTANT.event(), 100)
-    assert four.receipts[0].event == Repeat(CONSTANT.event(), 400)
+    assert one.receipts[0].event == Repeat(CONSTANT.event(400), 100)
+    assert four.receipts[0].event == Repeat(CONSTANT.event(400), 400)
     assert four.guarantee.epsilon > 1.5 * one.guarantee.epsilon
 
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.kernel import Kernel, State
+from dpmcmc.kernel import KernelLike, State
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior, precision_of, start
 from dpmcmc.pricing import PriceList
@@ -40,19 +40,19 @@ class Trace:
     accepted: np.ndarray
 
 
-def start_chains(kernel: Kernel, model: ModelLike, data: PyTree, chains: int, source: RandomSource) -> ChainState:
+def start_chains(kernel: KernelLike, model: ModelLike, data: PyTree, chains: int, source: RandomSource) -> ChainState:
     """All chains at the model's public starting point (each at its own, if the model draws it)."""
     with jax.enable_x64(True):
         keys = _keys(source.bits("start", (chains, 2), np.uint32))
         starts = [start(model, key, precision_of(data)) for key in keys]
-        kernel.proposal.init(starts[0])  # a proposal that does not fit the parameters says so here
+        kernel.start(starts[0])  # a proposal that does not fit the parameters says so here
         positions = jax.tree.map(lambda *leaves: jnp.stack(leaves), *starts)
-        memories = jax.vmap(kernel.proposal.init)(positions)
+        memories = jax.vmap(kernel.start)(positions)
         return ChainState(positions, memories, np.float64(0.0), np.bool_(True))
 
 
 def compile_chunk(
-    kernel: Kernel, model: ModelLike, temperature: float, prices: PriceList | None
+    kernel: KernelLike, model: ModelLike, temperature: float, prices: PriceList | None
 ) -> Callable[..., tuple[ChainState, Any]]:
     """The function that runs one chunk; ``prices`` turns on the filter."""
 
@@ -65,11 +65,11 @@ def compile_chunk(
         def step(carry: tuple[State, Array, Array], random: Any) -> Any:
             now, spent, alive = carry
             index, step_keys, step_bits = random
-            moves = jax.vmap(kernel.propose)(_keys(step_keys), now)
+            moves = jax.vmap(lambda k, b, s: kernel.propose(k, b, posterior, s))(_keys(step_keys), step_bits, now)
             if prices is None:
                 pays, after = jnp.asarray(True), spent
             else:  # before any record is read: what the step costs, all chains together, and whether it fits
-                shifts = jax.vmap(lambda s, m: kernel.shift(posterior, s, m))(now, moves)
+                shifts = jax.vmap(lambda s, m: kernel.shift(model, temperature, s, m))(now, moves)
                 after = spent + jnp.sum(prices(shifts)) * (1 + 1e-12)
                 pays = after <= prices.limit
             runs = alive & pays & (index < todo)
@@ -87,7 +87,7 @@ def compile_chunk(
 
 def run_chunk(
     chunk: Callable[..., Any],
-    kernel: Kernel,
+    kernel: KernelLike,
     data: PyTree,
     state: ChainState,
     source: RandomSource,
@@ -95,13 +95,10 @@ def run_chunk(
     todo: int,
 ) -> tuple[ChainState, Trace]:
     """Run ``todo`` of a chunk's ``length`` steps with the coins of the source's present key."""
-    chains = jax.tree.leaves(state.positions)[0].shape[0]
+    chains, n = jax.tree.leaves(state.positions)[0].shape[0], jax.tree.leaves(data)[0].shape[0]
     with jax.enable_x64(True):
         keys = source.bits("proposal", (length, chains, 2), np.uint32)
-        bits = {
-            purpose: source.bits(purpose, (length, chains, *shape))
-            for purpose, shape in kernel.acceptance.bits().items()
-        }
+        bits = {purpose: source.bits(purpose, (length, chains, *shape)) for purpose, shape in kernel.bits(n).items()}
         state, (positions, accepted, ran) = jax.device_get(chunk(data, state, keys, bits, todo))
     count = int(np.sum(ran))
     return state, Trace(jax.tree.map(lambda leaf: leaf[:count], positions), accepted[:count])

@@ -22,6 +22,7 @@ import numpy as np
 from dpmcmc.chain import ChainState, Trace
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.planning import Plan
+from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
 
 
@@ -49,13 +50,23 @@ def fingerprint(plan: Plan, model: ModelLike, data: PyTree, key: bytes) -> str:
         for function, arguments in (
             (model.log_likelihood, (theta, record)),
             (model.log_prior, (theta,)),
-            (plan.kernel.proposal.propose, (jax.random.key(0), theta, plan.kernel.proposal.init(theta))),
+            (lambda t, d: _one_step(plan, model, t, d), (theta, data)),
         ):
             program = jax.make_jaxpr(function)(*arguments)
             digest.update(re.sub(r"0x[0-9a-f]+", "", str(program.jaxpr)).encode())
             _update(digest, program.consts)
     _update(digest, data)
     return digest.hexdigest()
+
+
+def _one_step(plan: Plan, model: ModelLike, theta: PyTree, data: PyTree) -> Any:
+    """A step of the kernel, whose program tells a user's proposal or test from another."""
+    posterior, kernel = Posterior(model, data, plan.temperature), plan.kernel
+    theta = jax.tree.map(jax.numpy.asarray, theta)
+    state = kernel.init(posterior, theta, kernel.start(theta))
+    bits = {purpose: jax.numpy.zeros(shape, jax.numpy.uint64) for purpose, shape in kernel.bits(plan.n).items()}
+    move = kernel.propose(jax.random.key(0), bits, posterior, state)
+    return kernel.decide(bits, posterior, state, move)
 
 
 def _update(digest: Any, tree: PyTree) -> None:

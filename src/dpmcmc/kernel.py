@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpmcmc.acceptance.base import Acceptance, Bits
-from dpmcmc.models.base import PyTree
+from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
-from dpmcmc.privacy.events import Event
-from dpmcmc.proposals.base import Move, Proposal
+from dpmcmc.privacy.events import Compose, Event
+from dpmcmc.proposals.base import Move, PrivateProposal, Proposal
+
+FREE = Compose(())
+"""The event of a test that reads nothing."""
 
 
 class State(NamedTuple):
@@ -24,39 +27,98 @@ class State(NamedTuple):
     cache: PyTree
 
 
+class KernelLike(Protocol):
+    """What planning and running ask of a kernel. :class:`Kernel` is one; a step of another form may be another.
+
+    ``propose`` and ``shift`` are public (unless the kernel's event says otherwise), so a budget that would be passed
+    is known before the records are touched.
+    """
+
+    def event(self, n: int, temperature: float) -> Event | None:
+        """What every step costs, or None where it depends on the move (then a filter adds it up as it arises)."""
+
+    def event_at(self, shift: float) -> Event:
+        """What a step with that shift costs, where :meth:`event` is None."""
+
+    def bits(self, n: int) -> dict[str, tuple[int, ...]]:
+        """Secret random 64-bit words one step needs, as a shape per purpose."""
+
+    def coins(self, n: int) -> int:
+        """Comparisons of one step that depend on records, each with probabilities of a small relative error."""
+
+    def describe(self) -> str:
+        """The kernel in a few words."""
+
+    def start(self, position: PyTree) -> PyTree:
+        """The memory at the start of a chain; refuses parameters that the kernel cannot move."""
+
+    def init(self, posterior: Posterior, position: PyTree, memory: PyTree) -> State:
+        """The state at the start of a chunk, with per-record values rebuilt."""
+
+    def propose(self, key: Array, bits: Bits, posterior: Posterior, state: State) -> Any:
+        """The move to be decided on."""
+
+    def shift(self, model: ModelLike, temperature: float, state: State, move: Any) -> Array:
+        """How far one record can move the decision, where :meth:`event` is None."""
+
+    def decide(self, bits: Bits, posterior: Posterior, state: State, move: Any) -> tuple[State, Array]:
+        """The next state, and whether the chain moved."""
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One step: propose from released history, price the move, decide by one private bit.
 
         Kernel(RandomWalk(0.1), Barker(clip=0.05))
 
-    Proposing and pricing read no record, so a budget that would be passed is known before the records are touched.
+    A proposal that reads records (``reads_records = True``) is given the posterior and secret bits, and pays by an
+    event of its own; then every step must cost the same.
     """
 
-    proposal: Proposal
+    proposal: Proposal | PrivateProposal
     acceptance: Acceptance
 
-    def event(self, temperature: float = 1.0) -> Event | None:
-        """What every step costs, or None where the cost depends on the move (then a filter adds it up as it arises)."""
-        shift = self.acceptance.constant_shift(temperature)
-        return None if shift is None else self.acceptance.event(shift)
+    def event(self, n: int, temperature: float = 1.0) -> Event | None:
+        decision = self.acceptance.event(n, temperature)
+        if not isinstance(self.proposal, PrivateProposal):
+            return decision
+        if decision is None:
+            raise ValueError(
+                f"{type(self.proposal).__name__} reads records to propose; give the acceptance test a constant clip"
+            )
+        proposal = self.proposal.event(n, temperature)
+        return proposal if decision == FREE else Compose((proposal, decision))
+
+    def event_at(self, shift: float) -> Event:
+        return self.acceptance.event_at(shift)
+
+    def bits(self, n: int) -> dict[str, tuple[int, ...]]:
+        own = self.proposal.bits(n) if isinstance(self.proposal, PrivateProposal) else {}
+        return own | self.acceptance.bits(n)
+
+    def coins(self, n: int) -> int:
+        return self.acceptance.coins(n)
 
     def describe(self) -> str:
-        """The kernel in a few words."""
         settings = ", ".join(f"{name} {value}" for name, value in vars(self.acceptance).items())
-        return f"{type(self.acceptance).__name__} test ({settings}) with {self.proposal}"
+        return f"{type(self.acceptance).__name__} test{f' ({settings})' if settings else ''} with {self.proposal}"
+
+    def start(self, position: PyTree) -> PyTree:
+        return self.proposal.init(position)
 
     def init(self, posterior: Posterior, position: PyTree, memory: PyTree) -> State:
         return State(position, memory, self.acceptance.prepare(posterior, position))
 
-    def propose(self, key: Array, state: State) -> Move:
+    def propose(self, key: Array, bits: Bits, posterior: Posterior, state: State) -> Move:
+        if isinstance(self.proposal, PrivateProposal):
+            return self.proposal.propose_privately(key, bits, posterior, state.position, state.memory)
         return self.proposal.propose(key, state.position, state.memory)
 
-    def shift(self, posterior: Posterior, state: State, move: Move) -> Array:
-        return self.acceptance.shift(posterior.model, posterior.temperature, state.position, move.position)
+    def shift(self, model: ModelLike, temperature: float, state: State, move: Move) -> Array:
+        return self.acceptance.shift(model, temperature, state.position, move.position)
 
     def decide(self, bits: Bits, posterior: Posterior, state: State, move: Move) -> tuple[State, Array]:
-        """The next state and whether the move was accepted."""
+        """One private bit: the next state is the move's, or the present one."""
         public = public_log_ratio(posterior, state.position, move)
         decision = self.acceptance.decide(bits, posterior, state.cache, state.position, move, public)
         position, memory = jax.tree.map(

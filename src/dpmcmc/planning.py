@@ -13,11 +13,11 @@ import numpy as np
 from dpmcmc import privacy
 from dpmcmc.algorithms import dp_barker
 from dpmcmc.geometry import Geometry, geometry
-from dpmcmc.kernel import Kernel
+from dpmcmc.kernel import KernelLike, State
 from dpmcmc.mechanisms.clip import DistanceClip
 from dpmcmc.mechanisms.coin import RELATIVE_ERROR
 from dpmcmc.models.base import ModelLike, PyTree
-from dpmcmc.posterior import check_temperature, start
+from dpmcmc.posterior import Posterior, check_temperature, start
 from dpmcmc.privacy import Bound, Budget, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.receipts import Guarantee, Receipt
@@ -37,14 +37,14 @@ WARMUP = 0.25
 class Plan:
     """What will run and what it will cost. Printing it says what to expect."""
 
-    kernel: Kernel
+    kernel: KernelLike
     n: int
     chains: int
     steps: int
     warmup: int
     temperature: float
-    budget: Budget
-    guarantee: Guarantee
+    budget: Budget | None
+    guarantee: Guarantee | None
     receipt: Receipt
     expected_ess: float | None = None
     notes: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Plan:
     def __str__(self) -> str:
         most = "at most " if self.receipt.filter is not None else ""
         lines = [
-            f"{self.guarantee}".capitalize() + f", of a budget of ({self.budget.epsilon:g}, {self.budget.delta:g}).",
+            "No privacy guarantee." if self.guarantee is None else f"{self.guarantee}".capitalize() + ".",
             f"{self.chains} chains of {most}{self.steps} steps, {self.warmup} of them as warm-up.",
             f"{self.kernel.describe()}.",
             *self.notes,
@@ -63,9 +63,9 @@ class Plan:
 def plan(
     model: ModelLike,
     n: int,
-    budget: Budget,
+    budget: Budget | None,
     *,
-    kernel: Kernel | None = None,
+    kernel: KernelLike | None = None,
     chains: int = 2,
     steps: int | None = None,
     warmup: int | None = None,
@@ -76,40 +76,69 @@ def plan(
 
     Without a ``kernel`` the default is full-data Barker with a random walk scaled by the model's public geometry (see
     :mod:`dpmcmc.geometry`), tempered if the budget could not pay for a usable chain otherwise; ``temperature``
-    overrides that. ``steps`` are per chain; left out, the budget decides.
+    overrides that. ``steps`` are per chain; left out, the budget decides. ``budget`` is None for kernels that are not
+    private, which get no guarantee.
     """
-    _check(n, budget, chains, steps, temperature)
+    _check(n, chains, steps, temperature)
     notes: list[str] = []
     expected_ess = None
-    if kernel is None:
-        shape = geometry(model, example)
-        kernel, temperature, expected_ess, reason = _default(shape, n, budget, temperature)
-        notes.append(reason)
-    temperature = 1.0 if temperature is None else temperature
-    event = kernel.event(temperature)
-    if event is not None:
-        steps, guarantee, receipt = _constant(event, budget, chains, steps, temperature)
+    guarantee: Guarantee | None
+    if kernel is not None and not is_private(kernel, n, 1.0 if temperature is None else temperature):
+        temperature = 1.0 if temperature is None else temperature
+        steps, guarantee, receipt = _unprotected(kernel, n, chains, steps, temperature)
     else:
-        steps, guarantee, receipt = _varying(model, kernel, budget, chains, steps, temperature)
+        _check_budget(n, budget)
+        assert budget is not None
+        if kernel is None:
+            shape = geometry(model, example)
+            kernel, temperature, expected_ess, reason = _default(shape, n, budget, temperature)
+            notes.append(reason)
+        temperature = 1.0 if temperature is None else temperature
+        event = kernel.event(n, temperature)
+        coins = kernel.coins(n)
+        if event is not None:
+            steps, guarantee, receipt = _constant(event, coins, budget, chains, steps, temperature)
+        else:
+            steps, guarantee, receipt = _varying(model, kernel, coins, budget, chains, steps, temperature)
     warmup = int(WARMUP * steps) if warmup is None else warmup
     if not 0 <= warmup < steps:
         raise ValueError(f"warmup must lie between 0 and steps − 1 = {steps - 1}, got {warmup}")
     return Plan(kernel, n, chains, steps, warmup, temperature, budget, guarantee, receipt, expected_ess, tuple(notes))
 
 
-def _check(n: int, budget: Budget, chains: int, steps: int | None, temperature: float | None) -> None:
-    if not isinstance(budget, Budget):
-        raise TypeError(f"budget must be a dp.Budget(epsilon, delta), got {budget!r}")
+def is_private(kernel: KernelLike, n: int, temperature: float) -> bool:
+    """Whether any budget could pay for the kernel."""
+    event = kernel.event(n, temperature)
+    return event is None or not any(isinstance(part, privacy.NonPrivate) for part in privacy.parts(event))
+
+
+def _check(n: int, chains: int, steps: int | None, temperature: float | None) -> None:
     if n < 1 or chains < 1 or (steps is not None and steps < 1):
         raise ValueError(f"n, chains and steps must be at least 1, got n={n}, chains={chains}, steps={steps}")
     if temperature is not None:
         check_temperature(temperature)
+
+
+def _check_budget(n: int, budget: Budget | None) -> None:
+    if not isinstance(budget, Budget):
+        raise TypeError(f"budget must be a dp.Budget(epsilon, delta), got {budget!r}")
     if budget.delta >= 1 / n:
         warnings.warn(
             f"delta = {budget.delta:g} is not below 1/n = {1 / n:g}: it would allow releasing a whole record; "
             f"choose at most {0.1 / n:.1g}",
             stacklevel=3,
         )
+
+
+def _unprotected(
+    kernel: KernelLike, n: int, chains: int, steps: int | None, temperature: float
+) -> tuple[int, None, Receipt]:
+    """A kernel that is not private: nothing limits its steps and nothing is guaranteed."""
+    if steps is None:
+        raise ValueError("this kernel is not private, so no budget limits its steps; say how many: steps=1000")
+    event = kernel.event(n, temperature)
+    assert event is not None
+    return steps, None, Receipt("chains", math.inf, 1.0, event=Repeat(event, steps * chains))
 
 
 def _reserve(budget: Budget, decisions: int) -> Budget:
@@ -125,10 +154,10 @@ def _reserve(budget: Budget, decisions: int) -> Budget:
 
 
 def _constant(
-    event: privacy.Event, budget: Budget, chains: int, steps: int | None, temperature: float
+    event: privacy.Event, coins: int, budget: Budget, chains: int, steps: int | None, temperature: float
 ) -> tuple[int, Guarantee, Receipt]:
     """Steps that all cost the same: count them."""
-    ideal = _reserve(budget, MOST_DECISIONS if steps is None else steps * chains)
+    ideal = _reserve(budget, coins * (MOST_DECISIONS if steps is None else steps * chains))
     if steps is None:
         most = privacy.max_steps(event, ideal.epsilon, ideal.delta)
         steps, method = min(most, MOST_DECISIONS) // chains, most.method
@@ -165,12 +194,12 @@ def _too_small(event: privacy.Event, budget: Budget, chains: int, steps: int, co
 
 
 def _varying(
-    model: ModelLike, kernel: Kernel, budget: Budget, chains: int, steps: int | None, temperature: float
+    model: ModelLike, kernel: KernelLike, coins: int, budget: Budget, chains: int, steps: int | None, temperature: float
 ) -> tuple[int, Guarantee, Receipt]:
     """Steps that cost what their move costs: a filter stops the chains before the budget is passed."""
     shift = _typical_shift(model, kernel, temperature)
-    ideal = _reserve(budget, MOST_DECISIONS if steps is None else steps * chains)
-    event = kernel.acceptance.event(shift)
+    ideal = _reserve(budget, coins * (MOST_DECISIONS if steps is None else steps * chains))
+    event = kernel.event_at(shift)
     rule: ZcdpFilter | RenyiFilter
     if isinstance(event, privacy.BarkerBit):
         rule = ZcdpFilter.for_budget(ideal.epsilon, ideal.delta)
@@ -188,21 +217,24 @@ def _varying(
     return steps, guarantee, Receipt("chains", budget.epsilon, budget.delta, filter=rule)
 
 
-def _typical_shift(model: ModelLike, kernel: Kernel, temperature: float) -> float:
+def _typical_shift(model: ModelLike, kernel: KernelLike, temperature: float) -> float:
     """The root mean square shift of moves from the starting point (public)."""
+    nothing = Posterior(model, None, temperature)  # where the cost varies, proposals read no records
     with jax.enable_x64(True):
         theta = start(model, jax.random.key(0), np.dtype(np.float64))
-        memory = kernel.proposal.init(theta)
+        state = State(theta, kernel.start(theta), ())
 
         def shift(key: Any) -> Any:
-            move = kernel.proposal.propose(key, theta, memory)
-            return kernel.acceptance.shift(model, temperature, theta, move.position)
+            move = kernel.propose(key, {}, nothing, state)
+            return kernel.shift(model, temperature, state, move)
 
         shifts = np.asarray(jax.vmap(shift)(jax.random.split(jax.random.key(1), 256)))
     return float(np.sqrt(np.mean(shifts**2)))
 
 
-def _default(shape: Geometry, n: int, budget: Budget, temperature: float | None) -> tuple[Kernel, float, float, str]:
+def _default(
+    shape: Geometry, n: int, budget: Budget, temperature: float | None
+) -> tuple[KernelLike, float, float, str]:
     """Barker with a random walk and a clip in the model's own metric, and the temperature that the budget asks for.
 
     In the limit of small steps of scale s posterior standard deviations, Barker's random walk is an autoregression
@@ -211,7 +243,7 @@ def _default(shape: Geometry, n: int, budget: Budget, temperature: float | None)
     worth = (1 - WARMUP) * STEP**2 / (8 * shape.dimension)
     limit = float(privacy.zcdp_limit(budget.epsilon, budget.delta))
 
-    def kernel_at(tau: float) -> tuple[Kernel, float]:
+    def kernel_at(tau: float) -> tuple[KernelLike, float]:
         root = STEP / math.sqrt(shape.dimension) * shape.posterior_root(tau * n)
         cost = (tau * KAPPA) ** 2 * np.trace(root.T @ shape.fisher @ root) / 2  # mean of (2 τ κ ‖move‖_F)² / 8
         return dp_barker(RandomWalk(root), DistanceClip(KAPPA, shape.fisher)), worth * min(limit / cost, MOST_DECISIONS)

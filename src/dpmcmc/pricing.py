@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.acceptance.base import Acceptance
+from dpmcmc.kernel import KernelLike
 from dpmcmc.privacy import RenyiFilter, ZcdpFilter
 
 _SPAN = 1e-3  # shifts below this share of the largest affordable one are charged like it: a millionth of the budget
@@ -29,9 +29,9 @@ class PriceList:
     limit: float
 
     @classmethod
-    def of(cls, acceptance: Acceptance, filter: ZcdpFilter | RenyiFilter) -> PriceList:
+    def of(cls, kernel: KernelLike, filter: ZcdpFilter | RenyiFilter) -> PriceList:
         def price(shift: float) -> float:
-            return float(filter.price(acceptance.event(shift)))
+            return float(filter.price(kernel.event_at(shift)))
 
         low, high = 0.0, 1.0
         while price(high) <= filter.limit and high < 2.0**40:

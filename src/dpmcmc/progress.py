@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Iterator
@@ -58,7 +59,8 @@ class ProgressBar:
             TimeRemainingColumn(),
         )
         self.bar = Progress(*columns, console=Console(stderr=True), disable=not show)
-        self.task = self.bar.add_task("", total=plan.steps, epsilon=0.0, budget=plan.budget.epsilon, rate=0.0)
+        budget = math.inf if plan.budget is None else plan.budget.epsilon
+        self.task = self.bar.add_task("", total=plan.steps, epsilon=0.0, budget=budget, rate=0.0)
 
     def __enter__(self) -> ProgressBar:
         self.bar.start()
@@ -72,6 +74,8 @@ class ProgressBar:
 
     def epsilon(self, steps: int, spent: float) -> float:
         """ε of the steps so far by the Rényi way, for the eye; the guarantee is the plan's."""
+        if self.plan.guarantee is None or self.plan.budget is None:
+            return math.inf
         event, rule = self.plan.receipt.event, self.plan.receipt.filter
         orders = _ORDERS
         if isinstance(event, Repeat):

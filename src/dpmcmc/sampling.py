@@ -11,9 +11,9 @@ import numpy as np
 from dpmcmc import checkpoint as checkpoints
 from dpmcmc.chain import Trace, compile_chunk, run_chunk, start_chains
 from dpmcmc.checkpoint import Progress
-from dpmcmc.kernel import Kernel
+from dpmcmc.kernel import KernelLike
 from dpmcmc.models.base import ModelLike, PyTree
-from dpmcmc.planning import Plan
+from dpmcmc.planning import Plan, is_private
 from dpmcmc.planning import plan as make_plan
 from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.pricing import PriceList
@@ -30,7 +30,7 @@ def sample(
     delta: float | None = None,
     *,
     plan: Plan | None = None,
-    kernel: Kernel | None = None,
+    kernel: KernelLike | None = None,
     chains: int = 2,
     steps: int | None = None,
     warmup: int | None = None,
@@ -51,10 +51,11 @@ def sample(
     - ``seed``: repeatable coins for tests and public data. They are not secret, so no guarantee is issued.
     """
     if plan is None:
-        if epsilon is None or delta is None:
+        budget = None if epsilon is None or delta is None else Budget(epsilon, delta)
+        tau = 1.0 if temperature is None else temperature
+        posterior = Posterior.check(model, data, tau)
+        if budget is None and (kernel is None or is_private(kernel, posterior.n, tau)):
             raise ValueError(f"give a budget (epsilon and delta) or a plan; got epsilon={epsilon!r}, delta={delta!r}")
-        budget = Budget(epsilon, delta)
-        posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
         plan = make_plan(
             model,
             posterior.n,
@@ -83,7 +84,7 @@ def _run(plan: Plan, model: ModelLike, data: PyTree, seed: int | None, path: Pat
     progress = Progress(state, [], 0, source)
     if path is not None and path.exists():
         progress = checkpoints.read(path, plan, model, data, state)
-    prices = None if plan.receipt.filter is None else PriceList.of(plan.kernel.acceptance, plan.receipt.filter)
+    prices = None if plan.receipt.filter is None else PriceList.of(plan.kernel, plan.receipt.filter)
     chunk = compile_chunk(plan.kernel, model, plan.temperature, prices)
     with jax.enable_x64(True):
         on_device = jax.tree.map(jax.numpy.asarray, data)
@@ -129,7 +130,9 @@ def _release(plan: Plan, model: ModelLike, progress: Progress, stopped: str) -> 
         "stopped": stopped,
     }
     guarantee = plan.guarantee
-    if progress.source.reproducible:
+    if guarantee is None:
+        run["no_guarantee"] = "the algorithm is not private"
+    elif progress.source.reproducible:
         run["no_guarantee"] = (
             f"this run was made with seed=, so its coins can be recomputed; leave seed out and it would be {guarantee}"
         )

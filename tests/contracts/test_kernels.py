@@ -100,14 +100,14 @@ def test_reports_the_event_that_it_ran(make):
     release = dp.sample(model, records, **AMPLE, kernel=kernel, steps=150, chains=3, seed=1, progress=False)
     receipt = release.receipts[0]
     assert release.accepted.shape == (3, 150)
-    if kernel.event() is not None:
-        assert receipt.event == privacy.Repeat(kernel.event(), 450)
+    if kernel.event(len(records)) is not None:
+        assert receipt.event == privacy.Repeat(kernel.event(len(records)), 450)
     else:
         assert receipt.event is None
         assert receipt.filter is not None
 
     coins = 40_000
-    bits = {p: RandomSource(2).bits(p, (coins, *shape)) for p, shape in kernel.acceptance.bits().items()}
+    bits = {p: RandomSource(2).bits(p, (coins, *shape)) for p, shape in kernel.bits(len(records)).items()}
     with jax.enable_x64(True):
         posterior = Posterior(model, jnp.asarray(records), 1.0)
         state = kernel.init(posterior, jnp.asarray(1), ())
@@ -115,8 +115,8 @@ def test_reports_the_event_that_it_ran(make):
             move = dp.Move(jnp.asarray(there))
             accepted = jax.vmap(lambda b, move=move: kernel.decide(b, posterior, state, move)[1])(bits)
             t = 0.1 * (there - 1) + (records[:, there] - records[:, 1]).sum()
-            shift = float(kernel.shift(posterior, state, move))
-            p = np.exp(log_probabilities(kernel.acceptance.event(shift), t)[0])
+            shift = float(kernel.shift(model, posterior.temperature, state, move))
+            p = np.exp(log_probabilities(kernel.event_at(shift), t)[0])
             assert abs(float(accepted.mean()) - p) < 4.5 * np.sqrt(p * (1 - p) / coins)
 
 
@@ -151,11 +151,11 @@ def test_worst_neighbours_differ_by_no_more_than_the_event_claims(make, temperat
             public = public_log_ratio(posterior, state.position, move)
             t, _ = kernel.acceptance.statistic(posterior, state.cache, state.position, move, public)
             probabilities = jnp.maximum(jnp.stack(kernel.acceptance.probabilities(t)), coin.RAREST)  # as the coin does
-            return probabilities, kernel.shift(posterior, state, move)
+            return probabilities, kernel.shift(model, posterior.temperature, state, move)
 
         for there, public in itertools.product((1.0, -1.0, 0.3), (-50.0, -6.0, -2.0, -0.5, 0.0, 0.5, 2.0, 6.0, 50.0)):
             seen = [accept_probability(np.array([x, *others]), there, public) for x in extremes]
-            claimed = privacy.renyi(kernel.acceptance.event(float(seen[0][1])), orders)
+            claimed = privacy.renyi(kernel.event_at(float(seen[0][1])), orders)
             for (p, _), (q, _) in itertools.permutations(seen, 2):
                 terms = orders * np.log(p)[:, None] + (1 - orders) * np.log(q)[:, None]
                 divergence = logsumexp(terms, axis=0) / (orders - 1)
@@ -182,12 +182,12 @@ def test_a_filter_stops_before_the_budget_is_passed(make):
     """Costs that depend on the move are paid as they arise; no step runs that would pass the limit."""
     model, records, _, _ = gaussian_problem()
     kernel = make(dp.RandomWalk(0.05), 100.0)
-    if kernel.event() is not None:
+    if kernel.event(len(records)) is not None:
         kernel = dp.Kernel(
             kernel.proposal, type(kernel.acceptance)(**vars(kernel.acceptance) | {"clip": dp.ModelClip()})
         )
     plan = dp.plan(model, len(records), dp.Budget(200.0, 1e-6), kernel=kernel, chains=2, steps=3000)
-    prices = PriceList.of(kernel.acceptance, plan.receipt.filter)
+    prices = PriceList.of(kernel, plan.receipt.filter)
     source = RandomSource(4)
     state = chain.start_chains(kernel, model, records, 2, source)
     run = chain.compile_chunk(kernel, model, 1.0, prices)
@@ -205,7 +205,7 @@ def test_a_filter_stops_before_the_budget_is_passed(make):
                 for k, h in zip(keys[step], here, strict=True)
             ]
         event_prices = [
-            float(plan.receipt.filter.price(kernel.acceptance.event(2 * 20 * abs(t - h))))
+            float(plan.receipt.filter.price(kernel.event_at(2 * 20 * abs(t - h))))
             for t, h in zip(there, here, strict=True)
         ]
         if step < len(trace.accepted):

@@ -26,5 +26,5 @@ class Barker(FullDataTest):
         likely, rare = 1 / (1 + rare), rare / (1 + rare)
         return jnp.where(t >= 0, likely, rare), jnp.where(t >= 0, rare, likely)
 
-    def event(self, shift: float) -> BarkerBit:
+    def event_at(self, shift: float) -> BarkerBit:
         return BarkerBit(shift)

@@ -30,20 +30,24 @@ class Decision(NamedTuple):
 class Acceptance(Protocol):
     """Decides on a move. What it reveals of the records is its event and nothing else.
 
-    ``shift`` is public and known *before* any record is read: how far one record can move the decision statistic.
+    Where decisions differ in cost, ``shift`` is public and known *before* any record is read: how far one record can
+    move the decision statistic.
     """
+
+    def event(self, n: int, temperature: float) -> Event | None:
+        """What every decision costs, or None where it depends on the move."""
+
+    def event_at(self, shift: float) -> Event:
+        """What a decision with that shift costs (asked only where :meth:`event` is None)."""
 
     def shift(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
         """The largest change of the statistic between neighbours, for this move."""
 
-    def constant_shift(self, temperature: float) -> float | None:
-        """The shift, if it is the same for every move."""
-
-    def event(self, shift: float) -> Event:
-        """What one decision with that shift costs."""
-
-    def bits(self) -> dict[str, tuple[int, ...]]:
+    def bits(self, n: int) -> dict[str, tuple[int, ...]]:
         """Random 64-bit words one decision needs, as a shape per purpose."""
+
+    def coins(self, n: int) -> int:
+        """Comparisons that depend on records in one decision (for the arithmetic's share of the budget)."""
 
     def prepare(self, posterior: Posterior, position: PyTree) -> PyTree:
         """What to keep about the present position (private)."""
@@ -71,11 +75,21 @@ class FullDataTest:
         """P(accept) and P(reject) at statistic t, each to a small relative error where it is the rarer."""
         raise NotImplementedError
 
-    def event(self, shift: float) -> Event:
+    def event_at(self, shift: float) -> Event:
+        """The event of one decision."""
         raise NotImplementedError
 
-    def bits(self) -> dict[str, tuple[int, ...]]:
+    def event(self, n: int, temperature: float) -> Event | None:
+        constant = self.clip.constant
+        if constant is None:
+            return None
+        return self.event_at(float(2 * temperature * np.maximum(constant, SMALLEST_BOUND / temperature)))
+
+    def bits(self, n: int) -> dict[str, tuple[int, ...]]:
         return {"coin": coin.BITS_SHAPE}
+
+    def coins(self, n: int) -> int:
+        return 1
 
     def bound(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
         clip: Clip = self.clip
@@ -83,10 +97,6 @@ class FullDataTest:
 
     def shift(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
         return 2 * temperature * self.bound(model, temperature, here, there)  # one record: from −c to c
-
-    def constant_shift(self, temperature: float) -> float | None:
-        constant = self.clip.constant
-        return None if constant is None else float(2 * temperature * np.maximum(constant, SMALLEST_BOUND / temperature))
 
     def prepare(self, posterior: Posterior, position: PyTree) -> Array:
         return posterior.record_log_likelihoods(position)

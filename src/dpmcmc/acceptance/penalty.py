@@ -46,7 +46,7 @@ class Penalty(FullDataTest):
         reject = jnp.where(a - half > -1.0, tail, 1 - accept)
         return jnp.where(accept < 0.5, accept, 1 - reject), reject
 
-    def event(self, shift: float) -> PenaltyBit:
+    def event_at(self, shift: float) -> PenaltyBit:
         return PenaltyBit(shift, self.std)
 
 

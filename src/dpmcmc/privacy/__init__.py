@@ -7,7 +7,7 @@ epsilon(Repeat(BarkerBit(shift=0.01), 2000), delta=1e-6)
 """
 
 from dpmcmc.privacy import batch_gaussian, poisson, subsampling  # noqa: F401  (they register Rényi curves)
-from dpmcmc.privacy.account import delta, epsilon, fits, max_steps, pure
+from dpmcmc.privacy.account import delta, epsilon, fits, max_steps, parts, pure
 from dpmcmc.privacy.bound import Bound, Steps
 from dpmcmc.privacy.budget import Budget
 from dpmcmc.privacy.calibration import calibrate
@@ -63,6 +63,7 @@ __all__ = [
     "event_from_dict",
     "fits",
     "max_steps",
+    "parts",
     "pure",
     "renyi",
     "renyi_limit",

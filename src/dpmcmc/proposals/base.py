@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from jax import Array
 
 from dpmcmc.models.base import PyTree
+from dpmcmc.posterior import Posterior
+from dpmcmc.privacy.events import Event
 
 
 class Move(NamedTuple):
@@ -33,3 +35,22 @@ class Proposal(Protocol):
 
     def propose(self, key: Any, position: PyTree, memory: PyTree) -> Move:
         """A move from ``position``. ``key`` is a JAX key; proposals are public, so its generator need not be secret."""
+
+
+@runtime_checkable
+class PrivateProposal(Protocol):
+    """A proposal that reads records (noisy gradients, say): what it draws is a release, and it says what that costs."""
+
+    def init(self, position: PyTree) -> PyTree:
+        """The memory at the start of a chain."""
+
+    def event(self, n: int, temperature: float) -> Event:
+        """What every proposal costs."""
+
+    def bits(self, n: int) -> dict[str, tuple[int, ...]]:
+        """Secret random 64-bit words one proposal needs, as a shape per purpose."""
+
+    def propose_privately(
+        self, key: Any, bits: dict[str, Array], posterior: Posterior, position: PyTree, memory: PyTree
+    ) -> Move:
+        """A move from ``position``; ``key`` is for its public randomness, ``bits`` for its noise."""
