@@ -43,7 +43,8 @@ class Progress:
 def fingerprint(plan: Plan, model: ModelLike, data: PyTree, key: bytes) -> str:
     """A keyed hash of everything that determines the run besides its coins: plan, model, kernel and records."""
     digest = hashlib.blake2b(key=hashlib.blake2b(key, digest_size=32).digest(), digest_size=32)
-    digest.update(json.dumps([str(plan), repr(plan.kernel), plan.receipt.to_dict(), plan.n]).encode())
+    settings = [plan.n, plan.chains, plan.steps, plan.warmup, plan.temperature, str(plan.budget), repr(plan.kernel)]
+    digest.update(json.dumps([*settings, plan.receipt.to_dict()]).encode())
     with jax.enable_x64(True):
         record = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), data)
         theta = jax.tree.map(np.asarray, model.init(jax.random.key(0)) if callable(model.init) else model.init)
