@@ -4,5 +4,6 @@ from dpmcmc.models.base import Model as Model
 from dpmcmc.models.base import ModelLike as ModelLike
 from dpmcmc.models.gaussian import GaussianMean as GaussianMean
 from dpmcmc.models.glm import LogisticRegression as LogisticRegression
+from dpmcmc.models.mixture import TiedMixture as TiedMixture
 
-__all__ = ["GaussianMean", "LogisticRegression", "Model", "ModelLike"]
+__all__ = ["GaussianMean", "LogisticRegression", "Model", "ModelLike", "TiedMixture"]

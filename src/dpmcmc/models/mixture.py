@@ -1,0 +1,40 @@
+"""A mixture of two normals with tied means: two modes, the test case of minibatch MCMC since SGLD."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+
+@dataclass(frozen=True)
+class TiedMixture:
+    """x ~ ½ N(θ₁, σₓ²) + ½ N(θ₁ + θ₂, σₓ²) with priors θ₁ ~ N(0, 10) and θ₂ ~ N(0, 1), σₓ² = ``variance``.
+
+    Reference: Welling & Teh (2011), Section 5.1; Heikkilä et al. (2019), Section 5.
+    """
+
+    variance: float = 2.0
+    prior_variances: tuple[float, float] = (10.0, 1.0)
+
+    @property
+    def init(self) -> np.ndarray:
+        return np.zeros(2)
+
+    def log_prior(self, theta: Array) -> Array:
+        return -0.5 * (theta[0] ** 2 / self.prior_variances[0] + theta[1] ** 2 / self.prior_variances[1])
+
+    def log_likelihood(self, theta: Array, record: Array) -> Array:
+        near = -0.5 * (record - theta[0]) ** 2 / self.variance
+        far = -0.5 * (record - theta[0] - theta[1]) ** 2 / self.variance
+        return jnp.logaddexp(near, far)
+
+    def simulate(self, key: Array, theta: Any, n: int) -> Array:
+        """n records at ``theta``."""
+        which, noise = jax.random.split(key)
+        centre = theta[0] + theta[1] * jax.random.bernoulli(which, 0.5, (n,))
+        return centre + jnp.sqrt(self.variance) * jax.random.normal(noise, (n,))
