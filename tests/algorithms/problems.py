@@ -64,12 +64,12 @@ def _grid(name: str, temperature: float) -> tuple[np.ndarray, np.ndarray]:
     points = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)
     with jax.enable_x64(True):
         one = jax.vmap(this.model.log_likelihood, (None, 0))
-        log_target = jax.jit(
-            lambda ts: jax.lax.map(
-                lambda t: this.model.log_prior(t) + temperature * one(t, this.records).sum(), ts, batch_size=500
+        log_target = np.asarray(
+            jax.lax.map(
+                lambda t: this.model.log_prior(t) + temperature * one(t, this.records).sum(), points, batch_size=500
             )
-        )(points)
-    weights = np.exp(np.asarray(log_target) - np.max(log_target))
+        )
+    weights = np.exp(log_target - log_target.max())
     return points, weights / weights.sum()
 
 
