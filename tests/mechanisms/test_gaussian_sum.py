@@ -1,0 +1,162 @@
+"""Noisy vector sums: sensitivity in whole numbers on the worst records, and noise of the law that is charged for."""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmcmc import privacy
+from dpmcmc.mechanisms.gaussian_sum import (
+    BASE_STD,
+    CHARGED_STD,
+    DRAWS,
+    FARTHEST,
+    MOST_COORDINATES,
+    NOISE_STD,
+    RATIO,
+    RELATIVE_ERROR,
+    TAIL,
+    WORDS,
+    GaussianSum,
+    discrete_gaussian,
+    table_draw,
+    thresholds,
+)
+from dpmcmc.randomness import RandomSource
+
+
+def whole(total: GaussianSum, vectors) -> np.ndarray:
+    with jax.enable_x64(True):
+        return np.asarray(jax.jit(total.whole_sum)(jnp.asarray(vectors)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("multiplier", "dimension"), [(1.0, 1), (7.3, 3), (300.0, 50), (1e5, 30), (40.0, 900)])
+def test_one_record_moves_the_sum_by_no_more_than_is_charged(multiplier, dimension, dtype):
+    total = GaussianSum.of_multiplier(0.7, multiplier)
+    rng = np.random.default_rng(0)
+    directions = rng.normal(size=(200, dimension))
+    halves = (rng.integers(-3, 4, size=(200, dimension)) + 0.5) * total.unit  # as far from whole numbers as can be
+    on_the_sphere = directions / np.linalg.norm(directions, axis=1, keepdims=True) * 0.7
+    extremes = [np.full(dimension, v) for v in (np.inf, -np.inf, np.nan, 1e30, -1e30, 1e-40, 0.0)]
+    records = np.concatenate([directions * 1e6, halves, on_the_sphere, *[e[None] for e in extremes]]).astype(dtype)
+    with jax.enable_x64(True):
+        terms = np.asarray(jax.jit(jax.vmap(lambda v: total.whole_sum(v[None])))(jnp.asarray(records)))
+    norms = np.linalg.norm(terms.astype(float), axis=1)
+    assert np.all(norms <= total.bound)
+    assert norms.max() > total.bound - math.sqrt(dimension) - 1  # and the ball is used
+    assert np.all(terms[-7:-4] == 0)
+    pairs = itertools.combinations(range(0, len(terms), 37), 2)
+    assert max(np.linalg.norm((terms[i] - terms[j]).astype(float)) for i, j in pairs) <= 2 * total.bound
+    assert total.event(10) == privacy.Gaussian(CHARGED_STD / (2 * total.bound))
+    assert total.event(10).noise_multiplier >= multiplier * (1 - 1e-9)
+    assert 2 * total.bound * total.unit <= 2 * 0.7 * (1 + 1e-12)
+
+
+def test_the_sum_is_right_where_nothing_is_clipped_and_the_same_in_any_order():
+    vectors = np.random.default_rng(1).normal(size=(1000, 4))
+    total = GaussianSum.of_multiplier(10.0, 1.5)
+    sums = whole(total, vectors)
+    assert np.allclose(sums * total.unit, vectors.sum(0), atol=1000 * total.unit)
+    assert np.array_equal(sums, whole(total, vectors[::-1]))
+    far = 50 * vectors[:1]
+    assert np.allclose(whole(total, far) * total.unit, far[0] / np.linalg.norm(far) * 10.0, rtol=1e-5)
+
+
+def test_the_table_is_the_discrete_gaussian_to_192_bits():
+    mpmath.mp.dps = 80
+    weights = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * BASE_STD**2)) for k in range(-FARTHEST, FARTHEST + 1)]
+    total, running = mpmath.fsum(weights), mpmath.mpf(0)
+    for row, weight in zip(thresholds(), weights[:-1], strict=False):
+        running += weight
+        value = (int(row[0]) << 128) + (int(row[1]) << 64) + int(row[2])
+        assert abs(value - running / total * 2**192) <= 1
+    tail = 2 * mpmath.fsum(mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * BASE_STD**2)) for k in range(FARTHEST + 1, 2000))
+    assert tail / (BASE_STD * mpmath.sqrt(2 * mpmath.pi)) < 1e-35
+
+
+def test_the_stated_errors_hold():
+    """The terms of docs/theory/gaussian-sums.md, in high precision."""
+    mpmath.mp.dps = 80
+    stds = [BASE_STD * mpmath.sqrt(sum(mpmath.mpf(RATIO) ** (2 * i) for i in range(j + 1))) for j in range(DRAWS)]
+    assert abs(stds[-1] / NOISE_STD - 1) < 1e-15
+    smooth = [2 * mpmath.exp(-2 * mpmath.pi**2 * (stds[j] * BASE_STD / stds[j + 1]) ** 2) for j in range(DRAWS - 1)]
+    table = 2 / mpmath.mpf(2) ** 192 / (mpmath.exp(-(mpmath.mpf(FARTHEST) ** 2) / 2048) / (BASE_STD * 2.51))
+    std, charged = stds[-1], mpmath.sqrt(stds[-1] ** 2 - mpmath.mpf(1) / 12)
+
+    def cell(k):  # the rounded Gaussian over the discrete one
+        return mpmath.ncdf((k + 0.5) / charged) - mpmath.ncdf((k - 0.5) / charged)
+
+    ratios = [
+        cell(mpmath.mpf(int(t * NOISE_STD))) * std * mpmath.sqrt(2 * mpmath.pi) * mpmath.exp(k**2 / (2 * std**2))
+        for t in (0, 0.5, 1, 3, 6, 9, 11.5)
+        for k in [mpmath.mpf(int(t * NOISE_STD))]
+    ]
+    rounding = max(abs(ratio - 1) for ratio in ratios)
+    # mean and variance of the j-th draw given the sum at 11.5 standard deviations
+    cut = mpmath.mpf(0)
+    for j in range(DRAWS):
+        share = mpmath.mpf(RATIO) ** j * BASE_STD / std
+        far = (FARTHEST - 11.5 * share * BASE_STD) / (BASE_STD * mpmath.sqrt(1 - share**2))
+        cut += 2 * mpmath.ncdf(-far)
+    assert rounding < 1e-27
+    assert sum(smooth) < 1e-32
+    assert cut < 1e-29
+    assert MOST_COORDINATES * (DRAWS * table + sum(smooth) + rounding + 2 * cut) < RELATIVE_ERROR / 8
+    assert MOST_COORDINATES * 2 * mpmath.ncdf(-10.5) < TAIL / 4
+
+
+def test_noise_is_calibrated():
+    words = RandomSource(3).bits("noise", (200_000, *WORDS))
+    with jax.enable_x64(True):
+        noise = np.asarray(jax.jit(discrete_gaussian)(words))
+        base = np.asarray(jax.jit(table_draw)(*(words[:, 0, i] for i in range(3))))
+    assert stats.kstest(noise / NOISE_STD, "norm").pvalue > 1e-4
+    assert abs(noise.std() / NOISE_STD - 1) < 5 / math.sqrt(2 * len(noise))
+    values = np.arange(-60, 61)
+    expected = np.exp(-(values**2) / (2 * BASE_STD**2)) / (BASE_STD * math.sqrt(2 * math.pi)) * len(base)
+    counts = (base[:, None] == values).sum(0)
+    assert stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), len(values)) > 1e-4
+    total = GaussianSum.of_multiplier(2.0, 3.0)
+    with jax.enable_x64(True):
+        sums = np.asarray(jax.vmap(lambda w: total(w, jnp.zeros((5, 2))))(words[:100_000].reshape(50_000, 2, *WORDS)))
+    assert abs(sums.std() / 12.0 - 1) < 5 / math.sqrt(2 * sums.size)
+    assert abs(np.corrcoef(sums.T)[0, 1]) < 5 / math.sqrt(50_000)
+
+
+def test_ends_of_the_table():
+    most = np.uint64(2**64 - 1)
+    with jax.enable_x64(True):
+        low = table_draw(*(jnp.zeros((), jnp.uint64),) * 3)
+        high = table_draw(*(jnp.asarray(most),) * 3)
+    assert (int(low), int(high)) == (-FARTHEST, FARTHEST)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: GaussianSum.of_multiplier(1.0, 0.5), "below 1"),
+        (lambda: GaussianSum.of_multiplier(-1.0, 2.0), "positive"),
+        (lambda: GaussianSum.of_multiplier(1.0, math.nan), "positive"),
+        (lambda: GaussianSum.of_multiplier(1.0, 1e8), "multipliers up to"),
+        (lambda: GaussianSum.of_multiplier(1.0, 1e5).check_dimension(3000), "multipliers up to"),
+    ],
+)
+def test_public_mistakes_are_refused(make, says):
+    with pytest.raises(ValueError, match=says):
+        make()
+
+
+def test_a_batch_is_charged_as_a_batch():
+    total = GaussianSum.of_multiplier(1.0, 4.0)
+    assert total.event(100, 100 // 10) == privacy.SubsampledGaussian(
+        2 * total.noise_multiplier, 100, 10, "without_replacement"
+    )
+    # a batch of everything is the whole sum: the two events agree on what the multiplier is relative to
+    whole_batch, everything = total.event(100, 100), total.event(100)
+    assert np.allclose(privacy.renyi(whole_batch, [2.0, 8.0]), privacy.renyi(everything, [2.0, 8.0]), rtol=1e-9)
