@@ -4,5 +4,7 @@ from dpmcmc.acceptance.barker import Barker as Barker
 from dpmcmc.acceptance.base import Acceptance as Acceptance
 from dpmcmc.acceptance.base import Decision as Decision
 from dpmcmc.acceptance.penalty import Penalty as Penalty
+from dpmcmc.acceptance.unprotected import Metropolis as Metropolis
+from dpmcmc.acceptance.unprotected import PlainBarker as PlainBarker
 
-__all__ = ["Acceptance", "Barker", "Decision", "Penalty"]
+__all__ = ["Acceptance", "Barker", "Decision", "Metropolis", "Penalty", "PlainBarker"]

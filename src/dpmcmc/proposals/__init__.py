@@ -2,7 +2,26 @@
 
 from dpmcmc.proposals.base import Move as Move
 from dpmcmc.proposals.base import Proposal as Proposal
+from dpmcmc.proposals.candidates import CandidateSet as CandidateSet
+from dpmcmc.proposals.candidates import Candidates as Candidates
+from dpmcmc.proposals.candidates import HiddenCentre as HiddenCentre
+from dpmcmc.proposals.candidates import Orbit as Orbit
+from dpmcmc.proposals.guided import GuidedWalk as GuidedWalk
+from dpmcmc.proposals.one_component import OneComponent as OneComponent
 from dpmcmc.proposals.random_walk import Custom as Custom
 from dpmcmc.proposals.random_walk import RandomWalk as RandomWalk
+from dpmcmc.proposals.sphere import Sphere as Sphere
 
-__all__ = ["Custom", "Move", "Proposal", "RandomWalk"]
+__all__ = [
+    "CandidateSet",
+    "Candidates",
+    "Custom",
+    "GuidedWalk",
+    "HiddenCentre",
+    "Move",
+    "OneComponent",
+    "Orbit",
+    "Proposal",
+    "RandomWalk",
+    "Sphere",
+]
