@@ -50,8 +50,8 @@ def words(n: int, batch: int) -> int:
     """How many words :func:`draw` needs.
 
     While fewer than k different records have been seen, a draw is wasted (seen before, or void) with probability at
-    most β = (k−1)/n + n/2⁶⁴. So m draws fail with probability at most P(Binomial(m, β) ≥ m−k+1), and Chernoff's bound on
-    that is exp(−m·KL((m−k+1)/m ‖ β)), which falls in m.
+    most β = (k−1)/n + n/2⁶⁴. So m draws fail with probability at most P(Binomial(m, β) ≥ m−k+1), and Chernoff's bound
+    on that is exp(−m·KL((m−k+1)/m ‖ β)), which falls in m.
     """
     check(n, batch)
     few = min(batch, n - batch)
