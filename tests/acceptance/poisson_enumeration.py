@@ -31,25 +31,25 @@ def cycle(key, theta):
     return (theta + jnp.where(jax.random.bernoulli(key), 1, 2)) % 3
 
 
-def places(here, there, bound=BOUND, records=RECORDS):
-    """φ of every record for a move."""
-    return (bound - (records[:, there] - records[:, here])) / 2
+def places(here, there, bound=BOUND):
+    """φ of every record for a move; ``bound`` is one number or one per record."""
+    return (bound - (RECORDS[:, there] - RECORDS[:, here])) / 2
 
 
-def counts(phis, a, most):
-    """All count vectors, the probability of each, and Σ s w."""
-    s = np.arange(most + 1)
-    grids = np.meshgrid(*[s] * len(phis), indexing="ij")
-    weight, log_ratio = np.ones_like(grids[0], float), np.zeros_like(grids[0], float)
-    for grid, phi in zip(grids, phis, strict=True):
-        weight = weight * poisson.pmf(grid, a + phi)
-        log_ratio = log_ratio + grid * np.log((a + BOUND - phi) / (a + phi))
+def counts(phis, a, most, bound=BOUND):
+    """Every count vector up to ``most``: its probability and Σ s w. ``a`` and ``bound`` may differ by record."""
+    s, size = np.arange(most + 1), len(phis)
+    weight, log_ratio = np.ones((1,) * size), np.zeros((1,) * size)
+    for i, (phi, base, m) in enumerate(zip(phis, np.broadcast_to(a, size), np.broadcast_to(bound, size), strict=True)):
+        mine = s.reshape([-1 if j == i else 1 for j in range(size)])
+        weight = weight * poisson.pmf(mine, base + phi)
+        log_ratio = log_ratio + mine * np.log((base + m - phi) / (base + phi))
+    assert 1 - weight.sum() < 1e-13
     return weight, log_ratio
 
 
-def accept_probability(phis, a, public, test=expit, most=40):
-    weight, log_ratio = counts(phis, a, most)
-    assert 1 - weight.sum() < 1e-13
+def accept_probability(phis, a, public, test=expit, most=40, bound=BOUND):
+    weight, log_ratio = counts(phis, a, most, bound)
     return float((weight * test(log_ratio + public)).sum())
 
 
