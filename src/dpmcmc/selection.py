@@ -28,14 +28,15 @@ _AT_ONCE = 2**22  # per-record values of several candidates held in memory toget
 class Select:
     """One step: draw K candidates from released history, choose one with probability ∝ exp(utility).
 
-        Select(Orbit(mean, root, 16), clip=2.5 * (d / n) ** 0.5)
+        Select(Orbit(mean, root, 16), clip=3.5 * (d / n) ** 0.5)
         Select(HiddenCentre(0.1, 16), clip=0.05)
 
     u_k = temperature·Σ clip(log p(xᵢ|θ_k) − log p(xᵢ|base)) + log prior(θ_k) + log correction_k. ``clip`` is a number
     or a :mod:`~dpmcmc.mechanisms.clip`, whose bound for a set is the largest for any of its candidates.
 
     Choose it when privacy limits the number of decisions and computing does not: any number of candidates costs what
-    two of the same spread cost. For an orbit theory suggests a clip of about 2.5·√(d/n), over √temperature.
+    two of the same spread cost. For an orbit take a clip of κ·√(d/n), over √temperature, with κ = 3.5: at 2.5 the
+    clipped posterior of a normal mean is a third too wide (docs/theory/selection.md).
 
     Guarantee: one :class:`~dpmcmc.privacy.Selection` a step, range 4·temperature·clip, range²/8-zCDP, under
     substitution of one record. Exact where nothing is clipped; with a base and a clip that are fixed for the whole

@@ -55,7 +55,8 @@ class Orbit:
     Weights are π(θ_k) / N(θ_k; μ, Σ), so the better the fit, the more equal they are, and the move forgets where it
     came from. ``base``, the point utilities are taken against, is μ unless given.
 
-    Choose it when a fit is at hand: one choice then moves across the whole posterior. Fit Σ wide rather than narrow.
+    Choose it when a fit is at hand: one choice then moves across the whole posterior. Make Σ wide, about
+    1.6 posterior standard deviations: where π/N is large the chain stays long.
     Reference: Neal (1999) and Murray, Adams & MacKay (2010) for rotations of a Gaussian pair; docs/theory/selection.md.
     """
 
