@@ -1,5 +1,7 @@
 """DP-HMC: exact whatever the gradients' noise and clipping are, and charged for every gradient."""
 
+import itertools
+
 import arviz as az
 import jax
 import jax.numpy as jnp
@@ -89,7 +91,7 @@ def test_a_path_backwards_along_the_same_gradients_comes_back():
     gradients, q0, p0, h = rng.normal(size=(5, 2)), rng.normal(size=2), rng.normal(size=2), 0.3
 
     def path(q, p, along):
-        for before, after in zip(along[:-1], along[1:], strict=True):
+        for before, after in itertools.pairwise(along):
             p = p + h / 2 * before
             q = q + h * np.linalg.solve(mass, p)
             p = p + h / 2 * after

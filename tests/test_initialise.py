@@ -1,0 +1,82 @@
+"""The private variational fit comes near a Gaussian posterior, and costs what it says."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import dpmcmc as dp
+from dpmcmc import privacy
+from dpmcmc.initialise import Fit, dpvi
+
+
+@functools.cache
+def gaussian_fit(full_rank=True, epsilon=4.0):
+    rng = np.random.default_rng(0)
+    model = dp.models.GaussianMean(3, noise_std=2.0)
+    records = rng.normal([1.0, -3.0, 0.5], 2.0, (20_000, 3))
+    fit = dpvi(model, records, epsilon, 1e-6, full_rank=full_rank, steps=300, seed=1)
+    return model, records, fit
+
+
+@pytest.mark.parametrize("full_rank", [True, False])
+def test_comes_near_a_gaussian_posterior(full_rank):
+    model, records, fit = gaussian_fit(full_rank)
+    mean, variance = model.exact_posterior(records)
+    assert np.all(np.abs(fit.mean - mean) < 1.0 * np.sqrt(variance))
+    spread = np.sqrt(np.diag(fit.covariance) / variance)
+    assert np.all((spread > 0.75) & (spread < 1.35))
+    correlation = fit.covariance / np.sqrt(np.outer(np.diag(fit.covariance), np.diag(fit.covariance)))
+    assert np.all(np.abs(correlation - np.eye(3)) < 0.4)
+    assert np.allclose(fit.position, fit.mean)
+
+
+def test_charges_every_gradient_within_the_budget():
+    _, _, fit = gaussian_fit()
+    assert isinstance(fit.event, privacy.Repeat)
+    assert fit.event.count == 300
+    assert isinstance(fit.event.event, privacy.Gaussian)
+    assert 3.99 < privacy.epsilon(fit.event, 1e-6) <= 4.0
+    assert (fit.receipt.epsilon, fit.receipt.delta) == (4.0, 1e-6)
+
+
+def test_a_seed_voids_the_guarantee_and_secret_noise_gives_one():
+    model, records = dp.models.GaussianMean(1), np.zeros((50, 1))
+    seeded = dpvi(model, records, 1.0, 1e-6, steps=3, seed=1)
+    again = dpvi(model, records, 1.0, 1e-6, steps=3, seed=1)
+    secret = dpvi(model, records, 1.0, 1e-6, steps=3)
+    assert seeded.guarantee is None
+    assert np.array_equal(seeded.mean, again.mean)
+    assert not np.array_equal(seeded.mean, secret.mean)
+    assert secret.guarantee.epsilon == 1.0
+    assert "differentially private" in str(secret)
+    assert "No guarantee" in str(seeded)
+
+
+def test_serves_as_start_and_scale_of_a_chain():
+    model, records, fit = gaussian_fit()
+    start = dp.Model(log_prior=model.log_prior, log_likelihood=model.log_likelihood, init=fit.position)
+    kernel = dp.dp_barker(0.5 * fit.root, dp.DistanceClip(1.0))
+    release = dp.sample(start, records, 8.0, 1e-6, kernel=kernel, steps=30, seed=2, progress=False)
+    assert release.draws["theta"].shape == (2, 30, 3)
+
+
+def test_parameters_of_any_shape():
+    rng = np.random.default_rng(1)
+    model = dp.models.LogisticRegression({"a": (-1.0, 1.0)})
+    x = rng.uniform(-1, 1, 5000)
+    y = rng.random(5000) < 1 / (1 + np.exp(-(0.5 + 2 * x)))
+    fit = dpvi(model, model.encode({"a": x, "y": y}, outcome="y"), 4.0, 1e-6, seed=3)
+    assert isinstance(fit, Fit)
+    assert abs(float(fit.position["a"]) - 2.0) < 0.4
+    assert abs(float(fit.position["intercept"]) - 0.5) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [({"steps": 0}, "steps"), ({"clip": -1.0}, "clip"), ({"epsilon": -1.0}, "epsilon"), ({"delta": 0.0}, "delta")],
+)
+def test_public_mistakes_are_refused(settings, says):
+    arguments = {"epsilon": 1.0, "delta": 1e-6} | settings
+    with pytest.raises(ValueError, match=says):
+        dpvi(dp.models.GaussianMean(1), np.zeros((10, 1)), **arguments)
