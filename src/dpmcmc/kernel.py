@@ -94,7 +94,11 @@ class Kernel:
 
     def bits(self, n: int) -> dict[str, tuple[int, ...]]:
         own = self.proposal.bits(n) if isinstance(self.proposal, PrivateProposal) else {}
-        return own | self.acceptance.bits(n)
+        tests = self.acceptance.bits(n)
+        shared = (own.keys() & tests.keys()) | ({"proposal", "start"} & (own.keys() | tests.keys()))
+        if shared:
+            raise ValueError(f"{', '.join(sorted(shared))}: random bits are for one purpose each; rename them")
+        return own | tests
 
     def coins(self, n: int) -> int:
         return self.acceptance.coins(n)

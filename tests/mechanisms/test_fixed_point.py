@@ -76,3 +76,15 @@ def test_public_terms_survive_cancellation():
     whole = -round(1e6 / float(unit))
     t = float(statistic(jnp.int64(whole), unit, jnp.float64(1e6 + 0.5), 40.0))
     assert abs(t - 0.5) < 2e-9
+
+
+@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
+def test_narrow_types_keep_the_sensitivity(dtype):
+    sums = [
+        int(integer_sum(jnp.asarray([x, 0.1, -0.2], dtype), jnp.float64(0.05))) for x in (6e4, -6e4, np.inf, np.nan)
+    ]
+    assert max(sums) - min(sums) <= 2 * LEVELS
+
+
+def test_a_coarse_unit_stays_within_the_clamp():
+    assert float(statistic(jnp.int64(7), jnp.float64(100.0), jnp.float64(0.0), 40.0)) == 40.0

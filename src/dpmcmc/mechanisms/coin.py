@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 RELATIVE_ERROR = 2.0**-40
-"""Bound on the relative error of an accept or reject probability (tests measure less than a tenth of it)."""
+"""Bound on the relative error of an accept or reject probability (tests measure less than a fifth of it)."""
 
 RAREST = 2.0**-60
 """Probabilities are raised to this; raising moves two probabilities towards each other and costs nothing."""

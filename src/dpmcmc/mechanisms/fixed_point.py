@@ -24,6 +24,7 @@ def integer_sum(terms: Array, bound: Array) -> Array:
 
     Guarantee: the terms of one record move the result by at most 2·LEVELS.
     """
+    terms = terms.astype(jnp.promote_types(terms.dtype, jnp.float32))  # narrower types do not hold LEVELS
     scaled = terms * (LEVELS / bound).astype(terms.dtype)
     scaled = jnp.where(jnp.isnan(terms), 0, jnp.clip(scaled, -LEVELS, LEVELS))
     # a bound so small that LEVELS/bound overflows makes 0·∞ = NaN here, which counts as 0 like any other NaN
@@ -40,4 +41,5 @@ def statistic(total: Array, unit: Array, public: Array, clamp: float) -> Array:
     far = 2.0**53
     public_units = jnp.round(jnp.clip(public / unit, -far, far)).astype(jnp.int64)
     edge = jnp.clip(jnp.ceil(clamp / unit), 0, far).astype(jnp.int64)
-    return jnp.clip(total + public_units, -edge, edge).astype(jnp.float64) * unit
+    t = jnp.clip(total + public_units, -edge, edge).astype(jnp.float64) * unit
+    return jnp.clip(t, -clamp, clamp)  # where a unit is coarse, the edge lies beyond the clamp

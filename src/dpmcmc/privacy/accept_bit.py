@@ -20,7 +20,7 @@ from dpmcmc.privacy.two_point import EPS, log_excess, renyi_two_point
 
 _TOLERANCE = 1e-4  # branch and bound stops when the bound is within this fraction of a value attained
 _MAX_CELLS = 200_000
-_STDS = (1e-3, 1e3)  # where the formulas were checked to many digits; outside, the Gaussian's own bound is given
+STDS = (1e-3, 1e3)  # where the formulas were checked to many digits; outside, the Gaussian's own bound is given
 _TINY, _HUGE = 1e-300, 1e290  # log-likelihood ratios are kept in this range, so that their products stay finite
 _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -79,10 +79,10 @@ def barker_renyi(shift: float, orders: np.ndarray) -> np.ndarray:
     bound = np.minimum(orders * shift**2 / 8, shift) * (1 + 8 * EPS)
     if shift == 0:
         return np.zeros_like(orders)
-    log_a, log_b = _log_expm1(orders * shift), _log_expm1(np.asarray(shift))
-    log_gap = shift + _log_expm1((orders - 1) * shift)  # log(A − B)
-    first = log_gap - np.log(orders - 1) - log_b
-    second = np.log(orders) + log_gap - np.log(orders - 1) - log_a
+    # A = e^{αη}(1 − e^{−αη}) and A − B = e^{αη}(1 − e^{−(α−1)η}): the large exponents cancel by hand
+    log_gap = np.log(-np.expm1(-(orders - 1) * shift)) - np.log(orders - 1)
+    first = orders * shift + log_gap - _log_expm1(np.asarray(shift))
+    second = np.log(orders) + log_gap - np.log(-np.expm1(-orders * shift))
     size = 1 + orders * (shift + np.abs(np.log(shift)) + np.abs(np.log(orders - 1)) + np.log(orders))
     exact = (first - orders * second + 64 * EPS * size) / (orders - 1)
     return np.minimum(bound, exact)
@@ -101,7 +101,7 @@ def penalty_renyi(shift: float, std: float, orders: np.ndarray) -> np.ndarray:
     gaussian = orders * (shift / std) ** 2 / 2 * (1 + 8 * EPS)
     if shift == 0:
         return np.zeros_like(orders)
-    if not _STDS[0] <= std <= _STDS[1]:
+    if not STDS[0] <= std <= STDS[1]:
         return gaussian
     return np.minimum(gaussian, _branch_and_bound(shift, std, orders))
 

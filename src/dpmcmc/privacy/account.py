@@ -25,7 +25,17 @@ from dpmcmc.privacy.convert import (
     least_over_orders,
     renyi_limit,
 )
-from dpmcmc.privacy.events import BarkerBit, Compose, Event, Gaussian, PenaltyBit, Repeat, Selection, SubsampledGaussian
+from dpmcmc.privacy.events import (
+    BarkerBit,
+    Compose,
+    Event,
+    Gaussian,
+    MetropolisBit,
+    PenaltyBit,
+    Repeat,
+    Selection,
+    SubsampledGaussian,
+)
 from dpmcmc.privacy.renyi import renyi
 
 _EXACT_GAUSSIAN = "analytic Gaussian (Balle & Wang 2018)"
@@ -57,10 +67,12 @@ def pure(event: Event) -> float:
     """The ε of pure DP (δ = 0), ``inf`` where there is none: ranges of Barker's bits and of selections add up."""
     total = 0.0
     for part, count in parts(event).items():
+        if _is_free(part):
+            continue
         shift = _range_of(part)
-        if shift is None and np.any(renyi(part, [2.0]) > 0):
+        if shift is None:
             return math.inf
-        total = (total + count * (shift or 0.0)) * _ROUND_UP
+        total = (total + count * shift) * _ROUND_UP
     return total
 
 
@@ -101,14 +113,14 @@ def delta(event: Event, epsilon: float) -> Bound:
     value, order = delta_from_renyi(lambda orders: renyi(event, orders), epsilon)
     best = _less(Bound(1.0, "no bound"), value, _renyi_at(order))
     if mu := _gaussian_mu(counts):
-        best = _less(best, math.exp(gaussian.gaussian_log_delta(mu, epsilon)) * _ROUND_UP, _EXACT_GAUSSIAN)
+        best = _less(best, math.exp(max(gaussian.gaussian_log_delta(mu, epsilon), -708.0)) * _ROUND_UP, _EXACT_GAUSSIAN)
     elif _is_pld(counts):
         best = _less(best, pld.pld_delta(counts, epsilon), _PLD)
     elif (bits := _constant_range(counts)) and recursion.affordable(*bits, epsilon):
         best = _less(best, recursion.delta(*bits, epsilon), _RECURSION)
     elif penalty := _constant_penalty(counts):
         best = _less(best, penalty_recursion.delta(*penalty, epsilon, _steering(order)), _RECURSION)
-    return best
+    return Bound(max(float(best), sys.float_info.min), best.method)  # what underflows is not 0
 
 
 def max_steps(event: Event, epsilon: float, delta: float) -> Steps:
@@ -175,6 +187,11 @@ def _more(best: Steps, value: int, method: str) -> Steps:
 
 def _floor(value: float) -> int:
     return min(sys.maxsize, max(0, math.floor(value * (1 - 2**-45))))
+
+
+def _is_free(event: Event) -> bool:
+    """Whether the event's parameters say that no record can move it; what is merely cheap is never free."""
+    return (isinstance(event, PenaltyBit | MetropolisBit) and event.shift == 0) or _range_of(event) == 0
 
 
 def _range_of(event: Event) -> float | None:

@@ -31,7 +31,8 @@ def subsampled_gaussian_renyi(event: SubsampledGaussian, orders: np.ndarray) -> 
     """R_α of a sum over a batch with Gaussian noise.
 
     Guarantee: upper bound at every order for the sampling and the relation the event names; never above the cost of
-    the sum over a batch that surely holds the record. Exact to the margin for Poisson batches.
+    the sum over a batch that surely holds the record. Exact to the margin for Poisson batches, except where the
+    quadrature would be too long and joint convexity takes its place.
     """
     if event.sampling == "without_replacement" and event.relation == ADD_REMOVE:
         raise ValueError(
@@ -43,7 +44,10 @@ def subsampled_gaussian_renyi(event: SubsampledGaussian, orders: np.ndarray) -> 
     whole = orders * (reach / std) ** 2 / 2
     if q == 1:
         return whole * (1 + 1e-12)
-    mixed = np.logaddexp(np.log1p(-q), np.log(q) + (orders - 1) * whole) / (orders - 1)  # joint convexity of e^((α−1)D)
+    moment = (orders - 1) * whole
+    small = np.log1p(q * np.expm1(np.minimum(moment, 30.0)))  # nothing cancels
+    large = np.logaddexp(np.log1p(-q), np.log(q) + moment)
+    mixed = np.where(moment < 30, small, large) / (orders - 1)  # joint convexity of e^((α−1)D)
     moments = np.array([_log_excess_moment(event, q, std, order) for order in orders])
     exact = np.logaddexp(0.0, moments) / (orders - 1)
     return np.minimum(np.minimum(whole, mixed), exact) * (1 + _MARGIN)

@@ -55,6 +55,8 @@ def _rows(
     algorithm: Algorithm, settings: Settings, claim: Callable[[PublishedBound], float], ours: float, method: str
 ) -> list[Row]:
     claims: Iterable[tuple[str | None, float | None, bool | None]] = [
-        (bound.name, claim(bound), bound.sound) for bound in algorithm.published
+        (bound.name, value, bound.sound and getattr(value, "sound", True))
+        for bound in algorithm.published
+        for value in [claim(bound)]
     ] or [(None, None, None)]
     return [Row(algorithm.name, settings, *published, ours, method) for published in claims]

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpmcmc.privacy.two_point import EPS
 
+_LEAST_LOG = -708.0  # a δ that underflows is not 0
 _LEAST, _GREATEST = 1e-5, 1e7  # of α − 1
 _COARSE, _ZOOM, _ROUNDS = 49, 11, 3
 
@@ -60,7 +61,7 @@ def delta_at(orders: np.ndarray, curve: np.ndarray, epsilon: float) -> np.ndarra
     log_delta = (orders - 1) * (curve - epsilon) + log_factor
     slack = 8 * EPS * (1 + (orders - 1) * (curve + epsilon) + np.abs(log_factor) + orders)
     with np.errstate(invalid="ignore"):
-        return np.exp(np.minimum(np.where(np.isinf(curve), 0.0, log_delta + slack), 0.0))
+        return np.exp(np.clip(np.where(np.isinf(curve), 0.0, log_delta + slack), _LEAST_LOG, 0.0))
 
 
 def renyi_limit(epsilon: float, delta: float, order: float | np.ndarray) -> np.ndarray:

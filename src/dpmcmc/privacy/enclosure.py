@@ -93,7 +93,7 @@ def _rough(order: float, gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
 
 def _front(gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
     """The pairs that no other pair exceeds in both coordinates."""
-    gain, loss = gain.ravel(), loss.ravel()
+    gain, loss = (np.nan_to_num(side.ravel(), nan=np.inf, posinf=np.inf) for side in (gain, loss))
     order = np.lexsort((-loss, -gain))
     gain, loss = gain[order], loss[order]
     before = np.concatenate([[-np.inf], np.maximum.accumulate(loss)[:-1]])

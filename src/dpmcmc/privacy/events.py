@@ -22,19 +22,31 @@ SUBSTITUTION = "substitution"
 ADD_REMOVE = "add_remove"
 
 
+def _as_floats(event: Event, values: dict[str, float]) -> list[tuple[str, float]]:
+    """The values as float64, also on the event: a narrower type would be priced in its own arithmetic."""
+    floats = {name: float(value) for name, value in values.items()}
+    for name, value in floats.items():
+        object.__setattr__(event, name, value)
+    return list(floats.items())
+
+
 def _positive(event: Event, **values: float) -> None:
-    for name, value in values.items():
+    for name, value in _as_floats(event, values):
         if not (value > 0 and math.isfinite(value)):
             raise ValueError(f"{type(event).__name__}: {name} must be positive and finite, got {value!r}")
 
 
 def _non_negative(event: Event, **values: float) -> None:
-    for name, value in values.items():
+    for name, value in _as_floats(event, values):
         if not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"{type(event).__name__}: {name} must be at least 0 and finite, got {value!r}")
 
 
 def _batch(event: Event, n: int, batch: int) -> None:
+    if n != int(n) or batch != int(batch):
+        raise ValueError(f"{type(event).__name__}: n and batch must be whole numbers, got {n!r} and {batch!r}")
+    object.__setattr__(event, "n", int(n))
+    object.__setattr__(event, "batch", int(batch))
     if not 1 <= batch <= n:
         raise ValueError(f"{type(event).__name__}: batch must be between 1 and n = {n}, got {batch!r}")
 
@@ -100,10 +112,10 @@ class SubsampledBarkerBit(Event):
 
     def __post_init__(self) -> None:
         _batch(self, self.n, self.batch)
-        _positive(self, clamp=self.clamp)
-        if not self.noise_variance > 1:
+        _positive(self, clamp=self.clamp, noise_variance=self.noise_variance)
+        if not 1 < self.noise_variance < math.inf:
             raise ValueError(
-                "SubsampledBarkerBit: noise_variance must exceed 1, the largest batch variance of terms in [-1, 1], "
+                "SubsampledBarkerBit: noise_variance must be finite and exceed 1, the largest batch variance of terms in [-1, 1], "
                 f"got {self.noise_variance!r}"
             )
 
@@ -140,8 +152,9 @@ class PoissonBarkerBit(Event):
     rate: float
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise ValueError(f"PoissonBarkerBit: n must be at least 1, got {self.n!r}")
+        if self.n < 1 or self.n != int(self.n):
+            raise ValueError(f"PoissonBarkerBit: n must be a whole number of at least 1, got {self.n!r}")
+        object.__setattr__(self, "n", int(self.n))
         _positive(self, bound=self.bound, rate=self.rate)
 
 
@@ -203,8 +216,9 @@ class Repeat(Event):
     count: int
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.count, int) and self.count >= 0):
+        if self.count != int(self.count) or self.count < 0:
             raise ValueError(f"Repeat: count must be a whole number of at least 0, got {self.count!r}")
+        object.__setattr__(self, "count", int(self.count))
 
     @property
     def relation(self) -> str:  # type: ignore[override]

@@ -12,7 +12,7 @@ from typing import Any
 
 from dpmcmc.privacy.events import ADD_REMOVE, Event, Gaussian, SubsampledGaussian
 
-_ROUNDING = 1e-12  # allowance on δ for the library's convolutions
+_MOST = 10**5  # repetitions; beyond, the rounding of the library's convolutions is not worth allowing for
 _INTERVAL = 1e-4
 _LEAST_MULTIPLIER = 0.2  # below it the loss is so spread that the tables grow too large; Rényi answers alone
 
@@ -36,8 +36,15 @@ def _single(event: Event) -> Any:
     )
 
 
+def _rounding(counts: dict[Event, int]) -> float:
+    """Allowance on δ for the library's convolutions, whose error was measured to grow like 1e-16 a repetition."""
+    return max(1e-12, 2e-15 * sum(counts.values()))
+
+
 def _composed(counts: dict[Event, int], times: int = 1) -> Any:
     total = None
+    if times * sum(counts.values()) > _MOST:
+        return None
     for event, count in counts.items():
         if event.noise_multiplier < _LEAST_MULTIPLIER:  # type: ignore[attr-defined]
             return None
@@ -48,16 +55,18 @@ def _composed(counts: dict[Event, int], times: int = 1) -> Any:
 
 def pld_epsilon(counts: dict[Event, int], delta: float) -> float | None:
     """Upper bound on ε(δ) of the parts composed, or None."""
-    total = _composed(counts)
-    if total is None or delta <= 2 * _ROUNDING:
+    total, rounding = _composed(counts), _rounding(counts)
+    if total is None or delta <= 10 * rounding:
         return None
-    return float(total.get_epsilon_for_delta(delta - _ROUNDING)) * (1 + 1e-12)
+    return float(total.get_epsilon_for_delta(delta - rounding)) * (1 + 1e-12)
 
 
 def pld_delta(counts: dict[Event, int], epsilon: float) -> float | None:
     """Upper bound on δ(ε) of the parts composed, or None."""
     total = _composed(counts)
-    return None if total is None else float(total.get_delta_for_epsilon(epsilon)) + _ROUNDING
+    if total is None:
+        return None
+    return max(float(total.get_delta_for_epsilon(epsilon)), 0.0) + _rounding(counts)
 
 
 def pld_max_count(counts: dict[Event, int], epsilon: float, delta: float, known: int) -> int:

@@ -47,7 +47,8 @@ def renyi(event: Event, orders: float | Sequence[float] | np.ndarray) -> np.ndar
         raise ValueError(f"Rényi orders must be finite and exceed 1, got {orders!r}")
     key = (event, alpha.tobytes())
     if key not in _MEMORY:
-        curve = np.asarray(renyi_of(event, alpha), dtype=np.float64)
+        curve = np.array(renyi_of(event, alpha), dtype=np.float64)
+        curve[~(curve >= 0)] = np.inf  # not a number, or below zero by rounding: no bound, and never free
         curve.setflags(write=False)
         _MEMORY[key] = curve
         while len(_MEMORY) > _MEMORY_SIZE:

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
 
-from dpmcmc.privacy.accept_bit import mills, penalty_log_reject, penalty_losses
+from dpmcmc.privacy.accept_bit import STDS, mills, penalty_log_reject, penalty_losses
 from dpmcmc.privacy.correction import optimal_correction
 from dpmcmc.privacy.enclosure import enclose, front_renyi
 from dpmcmc.privacy.events import SubsampledBarkerBit, SubsampledPenaltyBit
@@ -47,6 +47,8 @@ def subsampled_penalty_renyi(event: SubsampledPenaltyBit, orders: np.ndarray) ->
     """
     shift = penalty_shift(event)
     gaussian = orders * (shift / event.std) ** 2 / 2 * (1 + 1e-12)
+    if not STDS[0] <= event.std <= STDS[1]:
+        return gaussian
     front = front_renyi(_penalty_front(event, shift), orders)
     return np.minimum(gaussian, np.maximum(front, _penalty_tail(event, shift, orders)))
 
