@@ -63,7 +63,7 @@ def test_cheap_is_not_free():
     assert max_steps(PenaltyBit(1e-100, 1.0), 1.0, 1e-6) > 10**18
     assert delta(Repeat(BarkerBit(1.0), 2000), 1990.0) > 0
     assert delta(Gaussian(1.0), 60.0) > 0
-    with pytest.raises(ValueError, match="no bound|has none"):
+    with pytest.raises(ValueError, match="has none"):
         epsilon(Gaussian(1e150), 0.0)
 
 

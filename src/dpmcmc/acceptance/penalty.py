@@ -17,6 +17,7 @@ from dpmcmc.privacy.events import Gaussian, PenaltyBit
 from dpmcmc.proposals.base import Move
 
 SMALLEST_STD = 0.05
+LARGEST_STD = 1e3
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ class Penalty(FullDataTest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (SMALLEST_STD <= self.std < np.inf):
+        if not SMALLEST_STD <= self.std <= LARGEST_STD:
             raise ValueError(
-                f"Penalty: std must be at least {SMALLEST_STD} and finite, got {self.std!r}; for less noise take Barker"
+                f"Penalty: std must lie in [{SMALLEST_STD}, {LARGEST_STD:g}], got {self.std!r}; with less, take Barker"
             )
 
     def probabilities(self, t: Array) -> tuple[Array, Array]:

@@ -115,7 +115,8 @@ class SubsampledBarkerBit(Event):
         _positive(self, clamp=self.clamp, noise_variance=self.noise_variance)
         if not 1 < self.noise_variance < math.inf:
             raise ValueError(
-                "SubsampledBarkerBit: noise_variance must be finite and exceed 1, the largest batch variance of terms in [-1, 1], "
+                "SubsampledBarkerBit: noise_variance must be finite and exceed 1, "
+                "the largest batch variance of terms in [-1, 1], "
                 f"got {self.noise_variance!r}"
             )
 
