@@ -44,7 +44,7 @@ def near(seen, p, steps=20_000):
 def test_a_rejection_gives_the_record_away():
     """Neighbours on which the published test never rejects, and rejects with the probability of the exact sums.
 
-    With K = 5 every sixth step takes all records.
+    With K = 5 every fifth step takes all records.
     """
     test = PublishedFastMH(C, epsilon=1e5, delta=1e-5, rate=2.0, largest_batch=5.0)
     setting = {"constant": C, "n": 4, "rate": 2.0}
