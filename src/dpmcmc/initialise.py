@@ -77,8 +77,8 @@ def dpvi(
 ) -> Fit:
     """Fit a Gaussian to the posterior by variational inference with noisy clipped gradients (DPVI).
 
-    Each step draws one public θ = mean + root·z, releases Σ clip(∇ log p(xᵢ|θ)) with Gaussian noise, and takes a step of
-    Adam on the evidence bound. As z is public, the gradients for the mean and for the root, diagonal (``full_rank``
+    Each step draws one public θ = mean + root·z, releases Σ clip(∇ log p(xᵢ|θ)) with Gaussian noise, and takes a step
+    of Adam on the evidence bound. As z is public, the gradients for the mean and for the root, diagonal (``full_rank``
     False) or triangular, all follow from that one sum: a root costs no privacy, and only the d numbers of a score are
     clipped.
 
