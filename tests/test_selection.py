@@ -95,7 +95,6 @@ def kernels():
     std = np.sqrt(variance)
     return {
         "orbit": Select(Orbit(mean + 0.3 * std, 1.3 * std, 3), 100.0),
-        "orbit, twelve": Select(Orbit(mean - 0.3 * std, 1.3 * std, 12), 100.0),
         "hidden centre": Select(HiddenCentre(0.25, 8), 100.0),
         "hidden centre, fixed base": Select(HiddenCentre(0.25, 8, base=1.0), 100.0),
     }
@@ -124,7 +123,7 @@ def test_recovers_a_gaussian_in_several_dimensions_of_one_precision():
     fit = {"a": mean[0] + 0.2 * std, "b": mean[1:] - 0.2 * std}
     for candidates in (Orbit(fit, root, 6), HiddenCentre(Sphere(0.2), 6)):
         kernel = Select(candidates, 100.0)
-        release = dp.sample(model, records, **AMPLE, kernel=kernel, steps=4000, chains=4, warmup=100, seed=1)
+        release = dp.sample(model, records, **AMPLE, kernel=kernel, steps=3000, chains=4, warmup=100, seed=1)
         draws = np.concatenate([release.draws["a"][..., None], release.draws["b"]], axis=-1)[:, 100:]
         assert draws.dtype == np.float32
         for j in range(3):

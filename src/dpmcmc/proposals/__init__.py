@@ -2,11 +2,13 @@
 
 from dpmcmc.proposals.base import Move as Move
 from dpmcmc.proposals.base import Proposal as Proposal
-from dpmcmc.proposals.candidates import CandidateSet as CandidateSet
 from dpmcmc.proposals.candidates import Candidates as Candidates
+from dpmcmc.proposals.candidates import CandidateSet as CandidateSet
 from dpmcmc.proposals.candidates import HiddenCentre as HiddenCentre
 from dpmcmc.proposals.candidates import Orbit as Orbit
 from dpmcmc.proposals.guided import GuidedWalk as GuidedWalk
+from dpmcmc.proposals.langevin import Langevin as Langevin
+from dpmcmc.proposals.leapfrog import Leapfrog as Leapfrog
 from dpmcmc.proposals.one_component import OneComponent as OneComponent
 from dpmcmc.proposals.random_walk import Custom as Custom
 from dpmcmc.proposals.random_walk import RandomWalk as RandomWalk
@@ -18,6 +20,8 @@ __all__ = [
     "Custom",
     "GuidedWalk",
     "HiddenCentre",
+    "Langevin",
+    "Leapfrog",
     "Move",
     "OneComponent",
     "Orbit",
