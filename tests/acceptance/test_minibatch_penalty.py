@@ -105,7 +105,7 @@ def run(kernel, n, temperature, **budget):
         model,
         records,
         kernel=kernel,
-        steps=3000,
+        steps=2500,
         chains=4,
         warmup=100,
         temperature=temperature,

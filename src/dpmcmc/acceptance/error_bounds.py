@@ -49,8 +49,8 @@ def sampling_error(moments: Moments, batch: int, noise_variance: float, n: int |
       moments agree (the better one for σ ≪ 1).
 
     Assumes terms in [−1, 1] that nothing clips, drawn with replacement. Give ``n`` for batches without replacement:
-    their law is within b(b−1)/2n of the other in total variation. The bound is derived here, in the place of Heikkilä et
-    al. (2019), Theorem 3. Reference: Shevtsova (2011) for the constant of Berry and Esseen.
+    their law is within b(b−1)/2n of the other in total variation. The bound is derived here, in the place of Heikkilä
+    et al. (2019), Theorem 3. Reference: Shevtsova (2011) for the constant of Berry and Esseen.
     """
     variance, third, fourth = moments
     if not (noise_variance > 1 and 0 <= variance <= 1):

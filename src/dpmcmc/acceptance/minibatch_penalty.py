@@ -42,7 +42,7 @@ class MinibatchPenalty(MinibatchTest):
     the bound, so that with the variance term rounded to units one record still moves λ by no more than the event's
     2kc + 2k²c²(b−1)/b.
 
-    Reference: Räisä (2021), Algorithm 3, Theorem 3.5; Ceperley & Dewing (1999); docs/theory/subsampling.md.
+    Reference: Räisä (2021), Theorem 3.5; Ceperley & Dewing (1999); docs/theory/subsampling.md.
     """
 
     clip: Any
