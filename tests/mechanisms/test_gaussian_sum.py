@@ -112,7 +112,7 @@ def test_the_stated_errors_hold():
 
 
 def test_noise_is_calibrated():
-    words = RandomSource(3).bits("noise", (200_000, *WORDS))
+    words = RandomSource(3).bits("noise", (60_000, *WORDS))
     with jax.enable_x64(True):
         noise = np.asarray(jax.jit(discrete_gaussian)(words))
         base = np.asarray(jax.jit(table_draw)(*(words[:, 0, i] for i in range(3))))
@@ -124,16 +124,16 @@ def test_noise_is_calibrated():
     assert stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), len(values)) > 1e-4
     total = GaussianSum.of_multiplier(2.0, 3.0)
     with jax.enable_x64(True):
-        sums = np.asarray(jax.vmap(lambda w: total(w, jnp.zeros((5, 2))))(words[:100_000].reshape(50_000, 2, *WORDS)))
+        noisy = jax.jit(jax.vmap(lambda w: total(w, jnp.zeros((5, 2)))))
+        sums = np.asarray(noisy(words[:40_000].reshape(20_000, 2, *WORDS)))
     assert abs(sums.std() / 12.0 - 1) < 5 / math.sqrt(2 * sums.size)
-    assert abs(np.corrcoef(sums.T)[0, 1]) < 5 / math.sqrt(50_000)
+    assert abs(np.corrcoef(sums.T)[0, 1]) < 5 / math.sqrt(20_000)
 
 
 def test_ends_of_the_table():
     most = np.uint64(2**64 - 1)
     with jax.enable_x64(True):
-        low = table_draw(*(jnp.zeros((), jnp.uint64),) * 3)
-        high = table_draw(*(jnp.asarray(most),) * 3)
+        low, high = (jax.jit(table_draw)(*(jnp.asarray(word),) * 3) for word in (np.uint64(0), most))
     assert (int(low), int(high)) == (-FARTHEST, FARTHEST)
 
 

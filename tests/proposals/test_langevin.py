@@ -17,7 +17,7 @@ from dpmcmc.proposals import Langevin
 from dpmcmc.randomness import RandomSource
 
 
-def run(kernel, records, steps=20_000, temperature=1.0, chains=8):
+def run(kernel, records, steps=12_000, temperature=1.0, chains=8):
     model = dp.models.GaussianMean(1)
     release = dp.sample(
         model,
