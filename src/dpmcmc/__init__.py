@@ -34,11 +34,16 @@ _HOME = {
     "Receipt": "receipts",
     "Release": "release",
     "dp_barker": "algorithms",
+    "dp_barker_minibatch": "algorithms",
+    "dp_barker_subsampled": "algorithms",
+    "dp_hmc": "algorithms",
+    "dp_orbit": "algorithms",
     "dp_penalty": "algorithms",
+    "dp_sgld": "algorithms",
     "plan": "planning",
     "sample": "sampling",
 }
-_MODULES = ("acceptance", "models", "privacy", "proposals")
+_MODULES = ("acceptance", "algorithms", "initialise", "metrics", "models", "privacy", "proposals")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
@@ -60,6 +65,9 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from dpmcmc import acceptance as acceptance
+    from dpmcmc import algorithms as algorithms
+    from dpmcmc import initialise as initialise
+    from dpmcmc import metrics as metrics
     from dpmcmc import models as models
     from dpmcmc import privacy as privacy
     from dpmcmc import proposals as proposals
@@ -67,7 +75,12 @@ if TYPE_CHECKING:
     from dpmcmc.acceptance import Decision as Decision
     from dpmcmc.acceptance import Penalty as Penalty
     from dpmcmc.algorithms import dp_barker as dp_barker
+    from dpmcmc.algorithms import dp_barker_minibatch as dp_barker_minibatch
+    from dpmcmc.algorithms import dp_barker_subsampled as dp_barker_subsampled
+    from dpmcmc.algorithms import dp_hmc as dp_hmc
+    from dpmcmc.algorithms import dp_orbit as dp_orbit
     from dpmcmc.algorithms import dp_penalty as dp_penalty
+    from dpmcmc.algorithms import dp_sgld as dp_sgld
     from dpmcmc.kernel import Kernel as Kernel
     from dpmcmc.mechanisms.clip import ConstantClip as ConstantClip
     from dpmcmc.mechanisms.clip import DistanceClip as DistanceClip

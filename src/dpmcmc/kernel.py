@@ -101,7 +101,8 @@ class Kernel:
         return own | tests
 
     def coins(self, n: int) -> int:
-        return self.acceptance.coins(n)
+        own = self.proposal.coins(n) if isinstance(self.proposal, PrivateProposal) else 0
+        return own + self.acceptance.coins(n)
 
     def describe(self) -> str:
         settings = ", ".join(f"{name} {value}" for name, value in vars(self.acceptance).items())

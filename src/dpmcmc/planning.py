@@ -16,6 +16,7 @@ from dpmcmc.geometry import Geometry, geometry
 from dpmcmc.kernel import KernelLike, State
 from dpmcmc.mechanisms.clip import DistanceClip
 from dpmcmc.mechanisms.coin import RELATIVE_ERROR
+from dpmcmc.mechanisms.gaussian_sum import TAIL
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior, check_temperature, start
 from dpmcmc.privacy import Bound, Budget, RenyiFilter, Repeat, ZcdpFilter
@@ -145,12 +146,16 @@ def _reserve(budget: Budget, decisions: int) -> Budget:
     """The budget left for ideal arithmetic when so many decisions have probabilities with a relative error.
 
     With γ that error, a transcript's probability is off by a factor within e^{±γ·decisions} on either data set:
-    ideal (ε, δ) becomes (ε + 2γ·decisions, δ e^{γ·decisions}). docs/theory/finite-precision.md
+    ideal (ε, δ) becomes (ε + 2γ·decisions, δ e^{γ·decisions}). A Gaussian release adds a tail of 2⁻⁶⁶ to δ, which is
+    set aside for every decision. docs/theory/finite-precision.md, docs/theory/gaussian-sums.md
     """
     epsilon = (budget.epsilon - 2 * RELATIVE_ERROR * decisions) * (1 - 2**-50)
     if epsilon <= 0:
         raise ValueError(f"{decisions} decisions are too many for epsilon = {budget.epsilon:g} in float64")
-    return Budget(epsilon, budget.delta * math.exp(-RELATIVE_ERROR * decisions) * (1 - 2**-50))
+    delta = budget.delta * math.exp(-RELATIVE_ERROR * decisions) * (1 - 2**-50) - TAIL * decisions
+    if delta <= 0:
+        raise ValueError(f"{decisions} decisions are too many for delta = {budget.delta:g} in float64")
+    return Budget(epsilon, delta)
 
 
 def _constant(
@@ -204,7 +209,7 @@ def _varying(
     ideal = _reserve(budget, decisions)
     event = kernel.event_at(shift)
     rule: ZcdpFilter | RenyiFilter
-    if isinstance(event, privacy.BarkerBit):
+    if isinstance(event, privacy.BarkerBit | privacy.Selection):
         rule = ZcdpFilter.for_budget(ideal.epsilon, ideal.delta)
     else:
         order = privacy.best_order(event, ideal.epsilon, ideal.delta)

@@ -28,9 +28,16 @@ from dpmcmc.privacy.accept_bit import (
 from dpmcmc.randomness import RandomSource
 from tests.contracts.kernels import KERNELS
 
-AMPLE = {"epsilon": 1e12, "delta": 1e-6}
 
-every_kernel = pytest.mark.parametrize("make", KERNELS.values(), ids=KERNELS)
+def kernels(**flags):
+    """The entries of which all the flags hold."""
+    chosen = {name: e for name, e in KERNELS.items() if all(getattr(e, flag) == want for flag, want in flags.items())}
+    return pytest.mark.parametrize("entry", chosen.values(), ids=chosen)
+
+
+def ample(entry):
+    """A budget that pays for anything; none for kernels that are not private."""
+    return {"epsilon": 1e16, "delta": 1e-6} if entry.private else {}
 
 
 def gaussian_problem():
@@ -63,23 +70,31 @@ def cycle_problem():
     return model, weights, dp.Custom(step, name="cycle"), np.exp(log_target) / np.exp(log_target).sum()
 
 
-@every_kernel
-def test_recovers_a_conjugate_gaussian(make):
+@kernels(exact=True)
+def test_recovers_a_conjugate_gaussian(entry):
     model, records, mean, variance = gaussian_problem()
-    kernel = make(dp.RandomWalk(0.35), 100.0)
+    kernel = entry.make(dp.RandomWalk(0.35), 100.0)
     release = dp.sample(
-        model, records, **AMPLE, kernel=kernel, steps=20_000, chains=4, warmup=200, seed=7, progress=False
+        model, records, **ample(entry), kernel=kernel, steps=20_000, chains=4, warmup=200, seed=7, progress=False
     )
     draws = release.draws["theta"][:, release.warmup :]
     assert abs(draws.mean() - mean) < 4 * float(az.mcse(draws, method="mean"))
     assert abs(draws.var() / variance - 1) < 0.1
 
 
-@every_kernel
-def test_detailed_balance_on_a_finite_space(make):
+@kernels(exact=True, uses_proposal=True)
+def test_detailed_balance_on_a_finite_space(entry):
     model, records, proposal, target = cycle_problem()
     release = dp.sample(
-        model, records, **AMPLE, kernel=make(proposal, 1.0), steps=20_000, chains=4, warmup=0, seed=3, progress=False
+        model,
+        records,
+        **ample(entry),
+        kernel=entry.make(proposal, 1.0),
+        steps=20_000,
+        chains=4,
+        warmup=0,
+        seed=3,
+        progress=False,
     )
     states = release.draws["theta"]
     for state in range(5):
@@ -92,12 +107,12 @@ def test_detailed_balance_on_a_finite_space(make):
         assert abs(flow[here, there] - flow[there, here]) <= 5 * np.sqrt(there_and_back)
 
 
-@every_kernel
-def test_reports_the_event_that_it_ran(make):
+@kernels(one_bit=True)
+def test_reports_the_event_that_it_ran(entry):
     """The receipt counts every coin that was drawn, and the coin's probability is the one the event describes."""
     model, records, proposal, _ = cycle_problem()
-    kernel = make(proposal, 1.0)
-    release = dp.sample(model, records, **AMPLE, kernel=kernel, steps=150, chains=3, seed=1, progress=False)
+    kernel = entry.make(proposal, 1.0)
+    release = dp.sample(model, records, **ample(entry), kernel=kernel, steps=150, chains=3, seed=1, progress=False)
     receipt = release.receipts[0]
     assert release.accepted.shape == (3, 150)
     if kernel.event(len(records)) is not None:
@@ -120,15 +135,27 @@ def test_reports_the_event_that_it_ran(make):
             assert abs(float(accepted.mean()) - p) < 4.5 * np.sqrt(p * (1 - p) / coins)
 
 
+@kernels()
+def test_pays_for_every_chain_and_step_before_it_runs(entry):
+    model, records, _, _ = gaussian_problem()
+    kernel = entry.make(dp.RandomWalk(0.35), 100.0)
+    release = dp.sample(model, records, **ample(entry), kernel=kernel, steps=20, chains=3, progress=False)
+    assert release.accepted.shape == (3, 20)
+    assert (release.guarantee is not None) == entry.private
+    event = kernel.event(len(records), 1.0)
+    if event is not None:
+        assert release.receipts[0].event == privacy.Repeat(event, 60)
+
+
 def log_probabilities(event, t):
     if isinstance(event, privacy.BarkerBit):
         return barker_log_accept(t), barker_log_reject(t)
     return penalty_log_accept(t, event.std), penalty_log_reject(t, event.std)
 
 
-@every_kernel
+@kernels(one_bit=True)
 @pytest.mark.parametrize("temperature", [1.0, 0.1])
-def test_worst_neighbours_differ_by_no_more_than_the_event_claims(make, temperature):
+def test_worst_neighbours_differ_by_no_more_than_the_event_claims(entry, temperature):
     """Records that are as bad as records can be: infinite, not a number, far beyond the clip."""
     model = dp.Model(
         log_prior=lambda theta: 0.0,
@@ -136,7 +163,7 @@ def test_worst_neighbours_differ_by_no_more_than_the_event_claims(make, temperat
         init=0.0,
         log_ratio_bound=lambda here, there: 0.05 * jnp.abs(there - here),
     )
-    kernel = make(dp.RandomWalk(1.0), 0.05)
+    kernel = entry.make(dp.RandomWalk(1.0), 0.05)
     extremes = [np.inf, -np.inf, np.nan, 1e30, -1e30, 0.05, -0.05, 0.0]
     orders = np.array([1.5, 2.0, 8.0, 32.0])
     others = np.random.default_rng(0).normal(scale=0.1, size=20)
@@ -164,24 +191,24 @@ def test_worst_neighbours_differ_by_no_more_than_the_event_claims(make, temperat
     assert worst > 0.7  # the search does come near the claim, so a claim that is too small would be seen
 
 
-@every_kernel
-def test_the_same_key_gives_the_same_chain(make):
+@kernels()
+def test_the_same_key_gives_the_same_chain(entry):
     model, records, _, _ = gaussian_problem()
-    kernel = make(dp.RandomWalk(0.35), 100.0)
+    kernel = entry.make(dp.RandomWalk(0.35), 100.0)
 
     def run(seed):
-        return dp.sample(model, records, **AMPLE, kernel=kernel, steps=120, chains=2, seed=seed, progress=False)
+        return dp.sample(model, records, **ample(entry), kernel=kernel, steps=120, chains=2, seed=seed, progress=False)
 
     one, same, other = run(5), run(5), run(6)
     assert np.array_equal(one.draws["theta"], same.draws["theta"])
     assert not np.array_equal(one.draws["theta"], other.draws["theta"])
 
 
-@every_kernel
-def test_a_filter_stops_before_the_budget_is_passed(make):
+@kernels(one_bit=True)
+def test_a_filter_stops_before_the_budget_is_passed(entry):
     """Costs that depend on the move are paid as they arise; no step runs that would pass the limit."""
     model, records, _, _ = gaussian_problem()
-    kernel = make(dp.RandomWalk(0.05), 100.0)
+    kernel = entry.make(dp.RandomWalk(0.05), 100.0)
     if kernel.event(len(records)) is not None:
         kernel = dp.Kernel(
             kernel.proposal, type(kernel.acceptance)(**vars(kernel.acceptance) | {"clip": dp.ModelClip()})

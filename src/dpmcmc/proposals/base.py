@@ -50,6 +50,9 @@ class PrivateProposal(Protocol):
     def bits(self, n: int) -> dict[str, tuple[int, ...]]:
         """Secret random 64-bit words one proposal needs, as a shape per purpose."""
 
+    def coins(self, n: int) -> int:
+        """Releases of one proposal, each with a small relative error (for the arithmetic's share of the budget)."""
+
     def propose_privately(
         self, key: Any, bits: dict[str, Array], posterior: Posterior, position: PyTree, memory: PyTree
     ) -> Move:
