@@ -26,7 +26,18 @@ from dpmcmc.acceptance import (
 )
 from dpmcmc.kernel import Kernel
 from dpmcmc.mechanisms.clip import Clip
-from dpmcmc.proposals import GuidedWalk, HiddenCentre, Langevin, Leapfrog, OneComponent, Orbit, Proposal, RandomWalk
+from dpmcmc.proposals import (
+    GuidedWalk,
+    HiddenCentre,
+    Langevin,
+    Leapfrog,
+    OneComponent,
+    Orbit,
+    PlainLangevin,
+    PlainLeapfrog,
+    Proposal,
+    RandomWalk,
+)
 from dpmcmc.selection import Select
 
 
@@ -162,6 +173,16 @@ def metropolis(step: Any) -> Kernel:
 def barker(step: Any) -> Kernel:
     """Barker's test without clipping, not private: the reference to compare with. Reference: Barker (1965)."""
     return Kernel(_proposal(step), PlainBarker())
+
+
+def hmc(step: float, steps: int) -> Kernel:
+    """Hamiltonian Monte Carlo, not private: the reference to compare with. Reference: Duane et al. (1987)."""
+    return Kernel(PlainLeapfrog(step, steps), Metropolis())
+
+
+def sgld(step: float, batch: int | None = None) -> Kernel:
+    """Stochastic gradient Langevin dynamics, not private. Approximate. Reference: Welling & Teh (2011)."""
+    return Kernel(PlainLangevin(step, batch), Always())
 
 
 def seita(step: Any, batch: int) -> Kernel:

@@ -46,15 +46,17 @@ ALGORITHMS = {
     "penalty, minibatch": Algorithm(
         lambda p: a.dp_penalty_minibatch(1.5 * p.step, batch=50, clip=10.0), error=0.15, temperature=0.2
     ),
-    "hmc": Algorithm(lambda p: a.dp_hmc(0.6 * p.step, 4, 2.0, 1.0, clip=50.0, std=0.5), steps=200),
+    "hmc": Algorithm(lambda p: a.dp_hmc(0.3 * p.step, 5, 2.0, 1.0, clip=50.0, std=0.5), steps=400),
     "hmc, gradient reused": Algorithm(
-        lambda p: a.dp_hmc(0.6 * p.step, 4, 2.0, 1.0, clip=50.0, std=0.5, reuse_gradient=True), steps=200
+        lambda p: a.dp_hmc(0.3 * p.step, 5, 2.0, 1.0, clip=50.0, std=0.5, reuse_gradient=True), steps=400
     ),
     "sgld": Algorithm(lambda p: a.dp_sgld(0.1 * p.step**2, clip=5.0), error=0.15, steps=1500),
     "selection on an orbit": Algorithm(lambda p: a.dp_orbit(*fit(p), 16, clip=50.0), steps=60),
     "selection about a hidden centre": Algorithm(lambda p: a.dp_hidden_centre(p.step, 16, clip=50.0), steps=150),
     "metropolis (not private)": Algorithm(lambda p: a.metropolis(2.0 * p.step), private=False),
     "barker (not private)": Algorithm(lambda p: a.barker(1.5 * p.step), private=False),
+    "hmc (not private)": Algorithm(lambda p: a.hmc(0.3 * p.step, 5), steps=400, private=False),
+    "sgld (not private)": Algorithm(lambda p: a.sgld(0.1 * p.step**2), error=0.15, steps=1500, private=False),
     "growing batch (not private)": Algorithm(lambda p: a.seita(1.0 * p.step, 50), error=0.15, private=False, slow=True),
     "TunaMH (not private)": Algorithm(lambda p: a.tuna_mh(p.step, constants=8.0, chi=0.01), private=False, slow=True),
 }

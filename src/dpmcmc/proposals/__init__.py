@@ -13,6 +13,8 @@ from dpmcmc.proposals.one_component import OneComponent as OneComponent
 from dpmcmc.proposals.random_walk import Custom as Custom
 from dpmcmc.proposals.random_walk import RandomWalk as RandomWalk
 from dpmcmc.proposals.sphere import Sphere as Sphere
+from dpmcmc.proposals.unprotected import PlainLangevin as PlainLangevin
+from dpmcmc.proposals.unprotected import PlainLeapfrog as PlainLeapfrog
 
 __all__ = [
     "CandidateSet",
@@ -25,6 +27,8 @@ __all__ = [
     "Move",
     "OneComponent",
     "Orbit",
+    "PlainLangevin",
+    "PlainLeapfrog",
     "Proposal",
     "RandomWalk",
     "Sphere",
