@@ -71,8 +71,8 @@ class Kernel:
 
         Kernel(RandomWalk(0.1), Barker(clip=0.05))
 
-    A proposal that reads records (``reads_records = True``) is given the posterior and secret bits, and pays by an
-    event of its own; then every step must cost the same.
+    A proposal that reads records (a :class:`~dpmcmc.proposals.base.PrivateProposal`) is given the posterior and secret
+    bits, and pays by an event of its own; then every step must cost the same.
     """
 
     proposal: Proposal | PrivateProposal

@@ -29,6 +29,9 @@ TARGET_ESS = 120
 MOST_DECISIONS = 50_000
 """Private decisions that a default plan makes at most, whatever the budget would pay for."""
 
+LARGEST_BATCH_EPSILON = 12.0
+"""Largest ε at which noisy sums over batches are proven in machine arithmetic (docs/theory/gaussian-sums.md)."""
+
 STEP = 0.5  # scale of the default random walk times √d, in posterior standard deviations; short moves are cheap
 KAPPA = 3.5  # default clip over the root mean square of a record's log ratio; 2.5 biases skewed models by a whole std
 WARMUP = 0.25
@@ -160,8 +163,8 @@ def _reserve(budget: Budget, decisions: int) -> Budget:
 
 def _constant(
     event: privacy.Event, coins: int, budget: Budget, chains: int, steps: int | None, temperature: float
-) -> tuple[int, Guarantee, Receipt]:
-    """Steps that all cost the same: count them."""
+) -> tuple[int, Guarantee | None, Receipt]:
+    """Steps that all cost the same: count them. No guarantee where the arithmetic is not proven at that cost."""
     decisions = coins * (MOST_DECISIONS if steps is None else steps * chains)
     ideal = _reserve(budget, decisions)
     if steps is None:
@@ -176,8 +179,10 @@ def _constant(
         raise ValueError(_too_small(event, budget, chains, steps, float(cost), temperature))
     arithmetic = 2 * RELATIVE_ERROR * decisions
     total = min((float(cost) + arithmetic) * (1 + 2**-50), budget.epsilon)
-    guarantee = Guarantee(total, budget.delta, whole.relation, cost.method, arithmetic)
-    return steps, guarantee, Receipt("chains", guarantee.epsilon, guarantee.delta, event=whole)
+    receipt = Receipt("chains", total, budget.delta, event=whole)
+    if cost > LARGEST_BATCH_EPSILON and any(isinstance(p, privacy.SubsampledGaussian) for p in privacy.parts(event)):
+        return steps, None, receipt
+    return steps, Guarantee(total, budget.delta, whole.relation, cost.method, arithmetic), receipt
 
 
 def _too_small(event: privacy.Event, budget: Budget, chains: int, steps: int, cost: float, temperature: float) -> str:

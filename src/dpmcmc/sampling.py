@@ -131,7 +131,7 @@ def _release(plan: Plan, model: ModelLike, progress: Progress, stopped: str) -> 
     }
     guarantee = plan.guarantee
     if guarantee is None:
-        run["no_guarantee"] = "the algorithm is not private"
+        run["no_guarantee"] = "the algorithm is not private, or its arithmetic is not proven at this cost"
     elif progress.source.reproducible:
         run["no_guarantee"] = (
             f"this run was made with seed=, so its coins can be recomputed; leave seed out and it would be {guarantee}"

@@ -40,7 +40,7 @@ def test_json_steps_and_epsilon():
 
 def test_what_is_not_private_says_so():
     result = run("fastmh")
-    assert "not private" in result.output
+    assert "claim not valid" in result.output
     answer = json.loads(run("fastmh", "--steps", "10", "--json").output)
     assert answer["rows"][0]["published_sound"] is False
     assert answer["rows"][0]["dpmcmc"] is None

@@ -77,7 +77,8 @@ class ProportionalPenalty(FullDataTest):
 
     def std(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
         """The noise's standard deviation for this move: public."""
-        return jnp.maximum(self.noise_multiplier * self.shift(model, temperature, here, there), SMALLEST_STD)
+        shift = (1 + 1e-6) * self.shift(model, temperature, here, there)  # the sum may round its bound otherwise
+        return jnp.maximum(self.noise_multiplier * shift, SMALLEST_STD)
 
     def decide(
         self, bits: Bits, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array

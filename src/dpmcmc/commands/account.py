@@ -90,7 +90,7 @@ def number(value: float | None) -> str:
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row of any of the tables."""
-    name = (row.published_name or "none") + (" (not private)" if row.published_sound is False else "")
+    name = (row.published_name or "none") + (" (claim not valid)" if row.published_sound is False else "")
     ratio = row.dpmcmc / row.published if row.published and row.published_sound and row.dpmcmc else None
     gain = "—" if ratio is None else f"{number(round(ratio))}×" if ratio >= 100 else f"{ratio:.3g}×"
     method = row.method.split(" at order")[0]

@@ -38,7 +38,7 @@ def curves(axis: Any, algorithm: str, delta: float, most: int, settings: dict[st
     steps = np.unique(np.geomspace(1, most, POINTS).round().astype(int))
     for bound, style in zip(chosen.published, ("-", "--", ":"), strict=False):
         claims = [bound.epsilon(values, int(k), delta) for k in steps]
-        name = bound.name + ("" if bound.sound else " (not private)")
+        name = bound.name + ("" if bound.sound else " (claim not valid)")
         axis.plot(steps, claims, style, color="#c44e52", linewidth=1.4, label=name)
     ours = np.array([float(epsilon(Repeat(chosen.event(values), int(k)), delta)) for k in steps])
     if np.isfinite(ours).all():

@@ -28,8 +28,10 @@ def whole_terms(terms: Array, bound: float, levels: int, margin: int = 0) -> Arr
     Guarantee: total, odd in the terms, and each record's integer depends on that record alone.
     """
     most = levels - margin
+    terms = terms.astype(jnp.promote_types(terms.dtype, jnp.float32))  # narrower types do not hold the levels
     scaled = jnp.clip(terms * jnp.asarray(levels / bound, terms.dtype), -most, most)
-    return jnp.where(jnp.isnan(scaled), 0, jnp.round(scaled)).astype(jnp.int64)
+    whole = jnp.where(jnp.isnan(scaled), 0, jnp.round(scaled)).astype(jnp.int64)
+    return jnp.clip(whole, -most, most)
 
 
 def sum_and_spread(whole: Array) -> tuple[Array, Array]:
