@@ -33,7 +33,7 @@ LARGEST_BATCH_EPSILON = 12.0
 """Largest ε at which noisy sums over batches are proven in machine arithmetic (docs/theory/gaussian-sums.md)."""
 
 STEP = 0.5  # scale of the default random walk times √d, in posterior standard deviations; short moves are cheap
-KAPPA = 3.5  # default clip over the root mean square of a record's log ratio; 2.5 biases skewed models by a whole std
+KAPPA = 3.5  # default clip over the root mean square of a record's log ratio (benchmarks/clip_bias.py)
 WARMUP = 0.25
 
 
