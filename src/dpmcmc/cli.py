@@ -6,9 +6,11 @@ import typer
 
 from dpmcmc.commands.account import account
 from dpmcmc.commands.demo import demo
+from dpmcmc.commands.reproduce import reproduce
 
 app = typer.Typer(
     help="Differentially private posteriors by MCMC.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 app.command()(account)
 app.command()(demo)
+app.command()(reproduce)

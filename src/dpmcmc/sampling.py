@@ -12,7 +12,7 @@ from dpmcmc import checkpoint as checkpoints
 from dpmcmc.chain import Trace, compile_chunk, run_chunk, start_chains
 from dpmcmc.checkpoint import Progress
 from dpmcmc.kernel import KernelLike
-from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.base import ModelLike, PyTree, Started
 from dpmcmc.planning import Plan, is_private
 from dpmcmc.planning import plan as make_plan
 from dpmcmc.posterior import Posterior, check_data
@@ -35,6 +35,7 @@ def sample(
     steps: int | None = None,
     warmup: int | None = None,
     temperature: float | None = None,
+    init: PyTree | None = None,
     example: PyTree | None = None,
     checkpoint: str | Path | None = None,
     progress: bool = True,
@@ -46,10 +47,14 @@ def sample(
     Either give the budget (and, if you like, a ``kernel``, ``steps`` per chain, ...: see :func:`dpmcmc.plan`), or a
     ``plan`` made beforehand. Public mistakes raise before anything is charged or read; private values never raise.
 
+    - ``init``: a public starting point in place of the model's (never computed from the records without paying), or a
+      function ``init(key)`` that draws one for each chain.
     - ``checkpoint``: a file to resume from if it exists, and to write while running (a secret; deleted at the end).
     - ``progress``: show a bar. Ctrl-C stops after the present chunk and returns what ran.
     - ``seed``: repeatable coins for tests and public data. They are not secret, so no guarantee is issued.
     """
+    if init is not None:
+        model = Started(model, init)
     if plan is None:
         budget = None if epsilon is None or delta is None else Budget(epsilon, delta)
         tau = 1.0 if temperature is None else temperature
@@ -126,7 +131,7 @@ def _release(plan: Plan, model: ModelLike, progress: Progress, stopped: str) -> 
         "steps": plan.steps,
         "warmup": min(plan.warmup, int(len(accepted) * plan.warmup / plan.steps)),
         "temperature": plan.temperature,
-        "model": type(model).__name__,
+        "model": type(getattr(model, "model", model) if isinstance(model, Started) else model).__name__,
         "stopped": stopped,
     }
     guarantee = plan.guarantee

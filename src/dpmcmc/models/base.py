@@ -52,3 +52,25 @@ class Model:
         for name in ("log_prior", "log_likelihood"):
             if not callable(getattr(self, name)):
                 raise TypeError(f"Model: {name} must be a function, got {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Started:
+    """``model`` with another starting point: a value, or a function ``init(key)`` that draws one for each chain."""
+
+    model: Any
+    init: PyTree
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "model":
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+    def log_prior(self, theta: PyTree) -> Any:
+        return self.model.log_prior(theta)
+
+    def log_likelihood(self, theta: PyTree, record: PyTree) -> Any:
+        return self.model.log_likelihood(theta, record)
+
+    def __repr__(self) -> str:
+        return f"{self.model!r} from its own start"

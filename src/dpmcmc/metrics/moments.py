@@ -1,0 +1,39 @@
+"""Moments of samples, and how many independent draws a chain is worth."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def mean_error(draws: np.ndarray, mean: np.ndarray) -> float:
+    """Euclidean distance between the mean of ``draws`` (draw, parameter) and ``mean``."""
+    return float(np.linalg.norm(np.mean(draws, axis=0) - mean))
+
+
+def covariance_error(draws: np.ndarray, covariance: np.ndarray) -> float:
+    """Frobenius distance between the covariance of ``draws`` (draw, parameter) and ``covariance``."""
+    return float(np.linalg.norm(np.cov(draws, rowvar=False) - covariance))
+
+
+def running_moments(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances of the first 1, 2, ... draws along the first axis."""
+    draws = np.asarray(draws, np.float64)
+    counts = np.arange(1, len(draws) + 1).reshape(-1, *([1] * (draws.ndim - 1)))
+    centre = draws[0]
+    first = np.cumsum(draws - centre, axis=0) / counts
+    second = np.cumsum((draws - centre) ** 2, axis=0) / counts
+    return first + centre, second - first**2
+
+
+def effective_draws(draws: np.ndarray) -> float:
+    """The least effective number of draws for the mean of any parameter; ``draws`` is (chain, draw, parameter)."""
+    import arviz as az
+
+    return min(float(az.ess(draws[..., j], method="mean")) for j in range(draws.shape[-1]))
+
+
+def largest_r_hat(draws: np.ndarray) -> float:
+    """The largest rank-normalised R-hat of any parameter; ``draws`` is (chain, draw, parameter)."""
+    import arviz as az
+
+    return max(float(az.rhat(draws[..., j])) for j in range(draws.shape[-1]))

@@ -1,0 +1,63 @@
+"""The experiments stand on the public interface, can be cut off and go on, and each paper's quick form runs."""
+
+import ast
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import dpmcmc_experiments
+from dpmcmc_experiments.figures import PAPERS, Cell, Check, Figure, Settings, reproduce, run_cells
+
+SOURCE = Path(dpmcmc_experiments.__file__).parent
+PUBLIC = {"dpmcmc", "dpmcmc.privacy", "dpmcmc.privacy.published", "dpmcmc.models", "dpmcmc.metrics"}
+PUBLIC |= {"dpmcmc.proposals", "dpmcmc.acceptance", "dpmcmc.algorithms", "dpmcmc.initialise", "dpmcmc.selection"}
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_the_public_interface_is_used(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        modules = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            modules = [node.module]
+            assert not any(alias.name.startswith("_") for alias in node.names), f"{path}: a private name"
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        for module in modules:
+            if module.split(".")[0] == "dpmcmc":
+                assert module in PUBLIC or module.startswith("dpmcmc.privacy.published."), f"{path} imports {module}"
+
+
+def test_cells_are_run_once_and_a_cut_off_study_goes_on(tmp_path):
+    ran = []
+
+    def cell(key):
+        def run():
+            if key == "c" and len(ran) < 3:
+                ran.append("cut")
+                raise KeyboardInterrupt
+            ran.append(key)
+            return [{"key": key, "value": 0.1 + 0.2}]
+
+        return Cell(key, run)
+
+    cells = [cell(key) for key in "abc"]
+    with pytest.raises(KeyboardInterrupt):
+        run_cells(cells, tmp_path, "study", Console(quiet=True))
+    rows = run_cells(cells, tmp_path, "study", Console(quiet=True))
+    assert ran == ["a", "b", "cut", "c"]
+    assert list(rows["key"]) == ["a", "b", "c"]
+    assert (rows["value"] == 0.1 + 0.2).all()
+
+
+def test_a_figure_writes_its_table_and_its_checks(tmp_path):
+    cells = [Cell("one", lambda: [{"x": 1}])]
+    figure = Figure("a table", lambda settings: cells, None, lambda rows, settings: [Check("x is 1", "1", True)])
+    reproduce("paper", "table", figure, tmp_path, Settings(quick=True), Console(quiet=True))
+    assert pd.read_csv(tmp_path / "paper" / "table.csv")["x"].tolist() == [1]
+    assert pd.read_csv(tmp_path / "paper" / "table-checks.csv")["holds"].tolist() == [True]
+
+
+def test_papers_are_named():
+    assert PAPERS == ("heikkila2019", "raisa2021", "zhang2023")
