@@ -9,6 +9,7 @@ from dpmcmc.models.gaussian import CorrelatedGaussian as CorrelatedGaussian
 from dpmcmc.models.gaussian import GaussianMean as GaussianMean
 from dpmcmc.models.glm import LogisticRegression as LogisticRegression
 from dpmcmc.models.mixture import TiedMixture as TiedMixture
+from dpmcmc.models.truncated_mixture import TruncatedMixture as TruncatedMixture
 
 __all__ = [
     "Banana",
@@ -20,4 +21,5 @@ __all__ = [
     "ModelLike",
     "Started",
     "TiedMixture",
+    "TruncatedMixture",
 ]
