@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.mechanisms.gaussian_sum import (
     BASE_STD,
+    BLOCK,
     CHARGED_STD,
     DRAWS,
     FARTHEST,
+    FORWARD,
     MOST_COORDINATES,
     NOISE_STD,
     RATIO,
@@ -24,6 +27,7 @@ from dpmcmc.mechanisms.gaussian_sum import (
     WORDS,
     GaussianSum,
     discrete_gaussian,
+    record_gradients,
     table_draw,
     thresholds,
 )
@@ -160,3 +164,31 @@ def test_a_batch_is_charged_as_a_batch():
     # a batch of everything is the whole sum: the two events agree on what the multiplier is relative to
     whole_batch, everything = total.event(100, 100), total.event(100)
     assert np.allclose(privacy.renyi(whole_batch, [2.0, 8.0]), privacy.renyi(everything, [2.0, 8.0]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [700, 2 * BLOCK, 2 * BLOCK + 37])
+@pytest.mark.parametrize("dimension", [2, FORWARD + 4])
+def test_gradients_summed_by_blocks_are_the_gradients_summed_at_once(n, dimension):
+    model = dp.models.Banana(dimension, 3.0)
+    rng = np.random.default_rng(0)
+    records, theta = rng.normal(size=(n, dimension)), rng.normal(size=dimension)
+    total, words = GaussianSum.of_multiplier(2.0, 5.0), RandomSource(1).bits("noise", (dimension, *WORDS))
+    with jax.enable_x64(True):
+        posterior = dp.Posterior(model, jnp.asarray(records))
+        by_blocks = total.of_gradients(words, posterior, jnp.asarray(theta), lambda flat: flat)
+        rows = jax.vmap(jax.grad(model.log_likelihood), in_axes=(None, 0))(jnp.asarray(theta), posterior.data)
+        assert np.allclose(record_gradients(posterior, jnp.asarray(theta), lambda flat: flat), rows, rtol=1e-12)
+        assert np.all(np.abs(np.asarray(by_blocks - total(words, rows))) <= 2 * total.unit)  # a rounding at an edge
+
+
+def test_gradients_of_models_with_reverse_mode_only():
+    @jax.custom_vjp
+    def square(x):
+        return x**2
+
+    square.defvjp(lambda x: (x**2, x), lambda x, ct: (2 * x * ct,))
+    model = dp.Model(log_prior=lambda t: 0.0, log_likelihood=lambda t, x: -square(x - t), init=0.0)
+    with jax.enable_x64(True):
+        posterior = dp.Posterior(model, jnp.arange(3.0))
+        found = record_gradients(posterior, jnp.array([1.0]), lambda flat: flat[0])
+    np.testing.assert_allclose(found[:, 0], [-2.0, 0.0, 2.0])

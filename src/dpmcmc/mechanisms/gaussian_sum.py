@@ -11,6 +11,7 @@ Reference: docs/theory/gaussian-sums.md; Canonne, Kamath & Steinke (2020) for th
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import lru_cache
@@ -120,29 +121,81 @@ class GaussianSum:
         """The noisy sum (float64) of ``vectors``, one row per record, from secret ``words`` of shape (d, DRAWS, 3)."""
         return (self.whole_sum(vectors) + discrete_gaussian(words)).astype(jnp.float64) * self.unit
 
+    def of_gradients(self, words: Array, posterior: Posterior, flat: Array, unravel: Any) -> Array:
+        """The noisy sum of ∇ log p(xᵢ|θ) over all records, a block of them at a time: the same whole numbers, faster."""
+
+        def gradients(records: Any) -> Array:
+            return record_gradients(posterior, flat, unravel, records)
+
+        return self.of_records(words, posterior.data, gradients)
+
+    def of_records(self, words: Array, data: Any, vectors: Callable[[Any], Array]) -> Array:
+        """The noisy sum over all records of ``vectors(block of records)``, one row a record, block by block."""
+        n = jax.tree.leaves(data)[0].shape[0]
+        total = _in_blocks(lambda records: self.whole_sum(vectors(records)), data, n)
+        return (total + discrete_gaussian(words)).astype(jnp.float64) * self.unit
+
     def whole_sum(self, vectors: Array) -> Array:
         """Σ round(clip(vᵢ)) in units. Private.
 
         Guarantee: each term is an integer vector of L2 norm at most ``bound``, which is checked in integers.
         """
-        dimension = vectors.shape[1]
+        records, dimension = vectors.shape
         self.check_dimension(dimension)
         ball = self.bound - math.sqrt(dimension) / 2  # rounding moves a vector by √d/2 at most
-        finite = jnp.all(jnp.isfinite(vectors), axis=1, keepdims=True)
-        units = jnp.where(finite, vectors, 0).astype(jnp.float64) / self.unit
-        largest = jnp.maximum(jnp.max(jnp.abs(units), axis=1, keepdims=True), 1.0)
-        norm = largest * jnp.sqrt(jnp.sum((units / largest) ** 2, axis=1, keepdims=True))
+        columns = vectors.T  # one long row per number: reductions over the few numbers of a record run along it
+        finite = jnp.all(jnp.isfinite(columns), axis=0)
+        units = jnp.where(finite, columns, 0).astype(jnp.float64) / self.unit
+        largest = jnp.maximum(jnp.max(jnp.abs(units), axis=0), 1.0)
+        norm = largest * jnp.sqrt(jnp.sum((units * (1 / largest)) ** 2, axis=0))
         rounded = jnp.round(units * jnp.minimum(1.0, ball / norm))
-        whole = jnp.where(jnp.isnan(rounded), 0, jnp.clip(rounded, -self.bound, self.bound)).astype(jnp.int64)
+        whole = jnp.where(jnp.isnan(rounded), 0, jnp.clip(rounded, -self.bound, self.bound))
+        if max(dimension * self.bound, records) * self.bound >= 2**53:  # below, every sum is exact in float64
+            whole = whole.astype(jnp.int64)
         # 2^14 squares of numbers below 2^24.1 stay below 2^63; what floats got wrong ends here
-        inside = jnp.sum(whole**2, axis=1, keepdims=True) <= self.bound**2
-        return jnp.sum(jnp.where(inside, whole, 0), axis=0)
+        inside = jnp.sum(whole**2, axis=0) <= self.bound**2
+        return jnp.sum(jnp.where(inside, whole, 0), axis=1).astype(jnp.int64)
+
+
+BLOCK = 512
+"""Records whose gradients are held at once: few enough to stay in a processor's cache with all chains."""
+
+FORWARD = 16
+"""Up to so many parameters, gradients are taken one parameter at a time (forward mode), all records at once."""
 
 
 def record_gradients(posterior: Posterior, flat: Array, unravel: Any, records: Any = None) -> Array:
     """∇ log p(xᵢ|θ) over the raveled θ, one row per record (all, or the ``records`` given): private."""
+    records = posterior.data if records is None else records
+
+    def log_likelihoods(raveled: Array) -> Array:
+        return jax.vmap(posterior.model.log_likelihood, in_axes=(None, 0))(unravel(raveled), records)
+
+    def forward(along: Array) -> Array:
+        return jax.jvp(log_likelihoods, (flat,), (along,))[1]
+
+    if flat.size <= FORWARD:
+        try:
+            return jax.vmap(forward, out_axes=1)(jnp.eye(flat.size, dtype=flat.dtype))
+        except TypeError:  # a model with a rule of its own for reverse mode only
+            pass
     score = jax.grad(lambda raveled, record: posterior.model.log_likelihood(unravel(raveled), record))
-    return jax.vmap(score, in_axes=(None, 0))(flat, posterior.data if records is None else records)
+    return jax.vmap(score, in_axes=(None, 0))(flat, records)
+
+
+def _in_blocks(add: Callable[[Any], Array], data: Any, n: int) -> Array:
+    """Σ add(block) over blocks of records."""
+
+    def block(start: Any, size: int) -> Any:
+        return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, size), data)
+
+    full, rest = divmod(n, BLOCK)
+    if full < 2:
+        return add(data)
+    total = add(block(full * BLOCK, rest)) if rest else 0
+    return total + jax.lax.fori_loop(
+        1, full, lambda i, sofar: sofar + add(block(i * BLOCK, BLOCK)), add(block(0, BLOCK))
+    )
 
 
 def discrete_gaussian(words: Array) -> Array:

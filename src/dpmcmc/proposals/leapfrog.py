@@ -12,7 +12,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum, record_gradients
+from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, Repeat
@@ -112,7 +112,7 @@ class Leapfrog:
         def gradient(q: Array, words: Array) -> Array:
             here = q.astype(flat.dtype)
             prior = jax.grad(lambda raveled: posterior.model.log_prior(unravel(raveled)))(here)
-            noisy = self._sum()(words, record_gradients(posterior, here, unravel))
+            noisy = self._sum().of_gradients(words, posterior, here, unravel)
             return posterior.temperature * noisy + prior.astype(jnp.float64)
 
         def leap(at: tuple[Array, Array], now: tuple[Array, Array, Array]) -> Any:
