@@ -213,7 +213,8 @@ def runs(settings: Settings) -> dict[str, Callable[[], Run]]:
     keys = ("published", "published-full") if settings.quick else ("published", "published-printed", "published-full")
     table |= {key: partial(published, p, key) for key in keys}
     table["repaired-same"] = lambda: repaired_same(p)
-    table |= {f"repaired-{epsilon:g}": partial(repaired, p, epsilon, steps) for epsilon in epsilons(settings)}
+    if not settings.quick:
+        table |= {f"repaired-{epsilon:g}": partial(repaired, p, epsilon, steps) for epsilon in EPSILONS}
     return table | {f"fitted-{epsilon:g}": partial(fitted, p, epsilon, steps) for epsilon in epsilons(settings)[:1]}
 
 
