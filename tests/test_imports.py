@@ -15,7 +15,7 @@ LAYERS = [
     {"proposals"},
     {"acceptance"},
     {"kernel", "selection"},
-    {"algorithms", "pricing", "geometry"},
+    {"algorithms", "pricing", "geometry", "likelihood"},
     {"planning", "chain"},
     {"checkpoint", "progress", "release", "metrics"},
     {"sampling", "initialise"},

@@ -24,6 +24,7 @@ _HOME = {
     "DistanceClip": "mechanisms.clip",
     "Guarantee": "receipts",
     "Kernel": "kernel",
+    "LikelihoodPlan": "likelihood",
     "Model": "models",
     "ModelClip": "mechanisms.clip",
     "Move": "proposals",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from dpmcmc.algorithms import dp_penalty as dp_penalty
     from dpmcmc.algorithms import dp_sgld as dp_sgld
     from dpmcmc.kernel import Kernel as Kernel
+    from dpmcmc.likelihood import LikelihoodPlan as LikelihoodPlan
     from dpmcmc.mechanisms.clip import ConstantClip as ConstantClip
     from dpmcmc.mechanisms.clip import DistanceClip as DistanceClip
     from dpmcmc.mechanisms.clip import ModelClip as ModelClip

@@ -46,17 +46,11 @@ class Geometry:
 
 def geometry(model: ModelLike, example: PyTree | None = None) -> Geometry:
     """The model's geometry at its starting point, from ``example`` (public records) or the model's own simulation."""
+    check_simulates(model, example)
     simulate = getattr(model, "simulate", None)
-    if example is None and simulate is None:
-        raise ValueError(
-            f"{type(model).__name__} cannot be planned without a kernel: give simulate=(key, theta, n) -> records to "
-            "the model, or public records as example=, or a kernel such as dp.dp_barker(step=0.1, clip=0.05)"
-        )
     with jax.enable_x64(True):
         key = jax.random.key(_KEY)
         theta = start(model, key, np.dtype(np.float64))
-        if any(not jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in jax.tree.leaves(theta)):
-            raise TypeError("the default kernel moves real parameters only; give a kernel with a proposal of your own")
         records: Any = simulate(key, theta, _SIMULATED) if example is None else example  # type: ignore[misc]
         theta = start(model, key, np.promote_types(np.float64, precision_of(records)))
         flat, unravel = ravel_pytree(theta)
@@ -68,3 +62,16 @@ def geometry(model: ModelLike, example: PyTree | None = None) -> Geometry:
     values, vectors = np.linalg.eigh(-(hessian + hessian.T) / 2)
     prior_precision = (vectors * np.maximum(values, 0)) @ vectors.T
     return Geometry(theta, scores.T @ scores / len(scores), prior_precision)
+
+
+def check_simulates(model: ModelLike, example: PyTree | None) -> None:
+    """Refuse models that nothing can be planned for without a kernel."""
+    if example is None and getattr(model, "simulate", None) is None:
+        raise ValueError(
+            f"{type(model).__name__} cannot be planned without a kernel: give simulate=(key, theta, n) -> records to "
+            "the model, or public records as example=, or a kernel such as dp.dp_barker(step=0.1, clip=0.05)"
+        )
+    with jax.enable_x64(True):
+        theta = start(model, jax.random.key(_KEY), np.dtype(np.float64))
+    if any(not jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in jax.tree.leaves(theta)):
+        raise TypeError("the default method moves real parameters only; give a kernel with a proposal of your own")

@@ -12,8 +12,9 @@ import numpy as np
 
 from dpmcmc import privacy
 from dpmcmc.algorithms import dp_barker
-from dpmcmc.geometry import Geometry, geometry
+from dpmcmc.geometry import Geometry, check_simulates, geometry
 from dpmcmc.kernel import KernelLike, State
+from dpmcmc.likelihood import LikelihoodPlan, plan_likelihood
 from dpmcmc.mechanisms.clip import DistanceClip
 from dpmcmc.mechanisms.coin import RELATIVE_ERROR
 from dpmcmc.mechanisms.gaussian_sum import TAIL
@@ -75,15 +76,35 @@ def plan(
     warmup: int | None = None,
     temperature: float | None = None,
     example: PyTree | None = None,
-) -> Plan:
-    """Plan a run for ``n`` records within ``budget``; every chain is paid for.
+    method: str | None = None,
+    predict: bool = True,
+) -> Plan | LikelihoodPlan:
+    """Plan a run for ``n`` records within ``budget``; everything is paid for. No record is read.
 
-    Without a ``kernel`` the default is full-data Barker with a random walk scaled by the model's public geometry (see
-    :mod:`dpmcmc.geometry`), tempered if the budget could not pay for a usable chain otherwise; ``temperature``
-    overrides that. ``steps`` are per chain; left out, the budget decides. ``budget`` is None for kernels that are not
-    private, which get no guarantee.
+    Without a ``kernel``, ``method`` is "likelihood": the log likelihood is released once as a function and draws from
+    it are free (:mod:`dpmcmc.likelihood`); unless ``predict`` is False the plan says what to expect, by a rehearsal on
+    simulated records or on ``example``, public records like those to come. The other ``method``, "chain", is a chain
+    of private decisions: full-data Barker with a random walk scaled by the model's public geometry (see
+    :mod:`dpmcmc.geometry`), tempered if the budget could not pay for a usable chain otherwise.
+
+    ``temperature`` below 1 tempers; ``steps`` are per chain; left out, the budget decides. ``budget`` is None for
+    kernels that are not private, which get no guarantee.
     """
     _check(n, chains, steps, temperature)
+    if method not in (None, "likelihood", "chain"):
+        raise ValueError(f'method must be "likelihood" or "chain", got {method!r}')
+    if kernel is not None and method is not None:
+        raise ValueError(f"a kernel is a method of its own; give kernel or method={method!r}, not both")
+    if kernel is None and method != "chain":
+        _check_budget(n, budget)
+        assert budget is not None
+        if warmup:
+            raise ValueError(f'warmup={warmup}: draws of a released likelihood need none; leave it out or method="chain"')
+        check_simulates(model, example)
+        tau = 1.0 if temperature is None else temperature
+        return plan_likelihood(
+            model, n, budget, chains=chains, steps=steps, temperature=tau, example=example, predict=predict
+        )
     notes: list[str] = []
     expected_ess = None
     guarantee: Guarantee | None

@@ -86,3 +86,22 @@ class ProgressBar:
         else:
             curve = spent * orders
         return min(float(np.min(epsilon_at(orders, curve, self.plan.budget.delta))), self.plan.guarantee.epsilon)
+
+
+class StageBar:
+    """The stages of a likelihood release as they begin."""
+
+    def __init__(self, stages: int, show: bool) -> None:
+        columns = (TextColumn("stage {task.completed} of {task.total}"), BarColumn(), TimeRemainingColumn())
+        self.bar = Progress(*columns, console=Console(stderr=True), disable=not show)
+        self.task = self.bar.add_task("", total=stages)
+
+    def __enter__(self) -> StageBar:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.bar.stop()
+
+    def update(self, stage: int) -> None:
+        self.bar.update(self.task, completed=stage + 1)

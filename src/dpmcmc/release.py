@@ -19,7 +19,8 @@ class Release:
     """Posterior draws with their guarantee and receipts.
 
     - ``draws``: a dictionary from parameter names to arrays (chain, draw, ...), burn-in included;
-    - ``accepted``: the accept bits, (chain, draw); like the draws they are released and paid for;
+    - ``accepted``: the accept bits, (chain, draw); like the draws they are released and paid for (all true where
+      draws come from a released likelihood);
     - ``guarantee``: what holds for all of this together, or None (seeded or non-private runs);
     - ``receipts``, ``kernel``, ``run``: what was charged, what ran, and its public settings.
 
@@ -78,6 +79,9 @@ class Release:
                 "It covers every draw of every chain, burn-in included, whether or not the chains have converged; "
                 f"{self.guarantee.arithmetic:.1e} of ε pays for finite precision. Accounting: {self.guarantee.method}."
             )
+        if self.run.get("method") == "likelihood":
+            lines.append(f"Ran: {self.kernel}; {chains} × {steps} independent draws.")
+            return "\n".join([*lines, *self.notes])
         ran = f"{chains} chain{'s' if chains > 1 else ''} of {steps} steps"
         if self.run.get("stopped") == "interrupted":
             ran += f" (interrupted; all {self.run['steps']} that were planned are paid for)"
@@ -89,6 +93,14 @@ class Release:
 
     def trust(self) -> str:
         """One sentence on how far the draws can be trusted, from the draws and the public settings alone."""
+        if self.run.get("method") == "likelihood":
+            error = float(self.run["mean_error"])
+            verdict = "" if error < 0.5 else "; a larger epsilon, more records or tempering would bring that down"
+            return (
+                f"How far to trust it: n = {self.run['n']}, the records count as "
+                f"{self.run['n'] * self.run['temperature']:.0f}; the privacy noise moves posterior means by about "
+                f"{error:.2f} posterior standard deviations, which the intervals include{verdict}."
+            )
         summary = self.summary()
         ess, r_hat = float(summary["ess_bulk"].min()), float(summary["r_hat"].max())
         error = f"means of this posterior are good to about {1 / np.sqrt(ess):.2f} of its standard deviations"

@@ -12,14 +12,18 @@ from dpmcmc import checkpoint as checkpoints
 from dpmcmc.chain import Trace, compile_chunk, run_chunk, start_chains
 from dpmcmc.checkpoint import Progress
 from dpmcmc.kernel import KernelLike
+from dpmcmc.likelihood import LikelihoodPlan
+from dpmcmc.likelihood.plan import predicted, run_plan
+from dpmcmc.likelihood.stages import flat_model
 from dpmcmc.models.base import ModelLike, PyTree, Started
 from dpmcmc.planning import Plan, is_private
 from dpmcmc.planning import plan as make_plan
 from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.pricing import PriceList
 from dpmcmc.privacy import Budget
-from dpmcmc.progress import ProgressBar, stop_on_interrupt
+from dpmcmc.progress import ProgressBar, StageBar, stop_on_interrupt
 from dpmcmc.randomness import RandomSource
+from dpmcmc.receipts import Guarantee
 from dpmcmc.release import Release
 
 
@@ -29,8 +33,9 @@ def sample(
     epsilon: float | None = None,
     delta: float | None = None,
     *,
-    plan: Plan | None = None,
+    plan: Plan | LikelihoodPlan | None = None,
     kernel: KernelLike | None = None,
+    method: str | None = None,
     chains: int = 2,
     steps: int | None = None,
     warmup: int | None = None,
@@ -71,15 +76,22 @@ def sample(
             warmup=warmup,
             temperature=temperature,
             example=None if example is None else check_data(example),
+            method=method,
+            predict=False,
         )
     else:
-        given = {"epsilon": epsilon, "delta": delta, "kernel": kernel, "steps": steps, "temperature": temperature}
+        given = {"epsilon": epsilon, "delta": delta, "kernel": kernel, "method": method}
+        given |= {"steps": steps, "temperature": temperature, "example": example}
         doubled = [name for name, value in given.items() if value is not None]
         if doubled:
             raise ValueError(f"{', '.join(doubled)} given beside a plan, which has its own; give one or the other")
         posterior = Posterior.check(model, data, plan.temperature)
         if posterior.n != plan.n:
             raise ValueError(f"the plan is for n = {plan.n} records, the data hold {posterior.n}; plan again")
+    if isinstance(plan, LikelihoodPlan):
+        if checkpoint is not None:
+            raise ValueError('a likelihood release is over in a few sums and takes no checkpoint; method="chain" does')
+        return _release_likelihood(plan, model, posterior.data, RandomSource(seed), progress)
     return _run(plan, model, posterior.data, seed, None if checkpoint is None else Path(checkpoint), progress)
 
 
@@ -131,25 +143,68 @@ def _release(plan: Plan, model: ModelLike, progress: Progress, stopped: str) -> 
         "steps": plan.steps,
         "warmup": min(plan.warmup, int(len(accepted) * plan.warmup / plan.steps)),
         "temperature": plan.temperature,
-        "model": type(getattr(model, "model", model) if isinstance(model, Started) else model).__name__,
+        "model": _model_name(model),
         "stopped": stopped,
     }
-    guarantee = plan.guarantee
-    if guarantee is None:
-        run["no_guarantee"] = "the algorithm is not private, or its arithmetic is not proven at this cost"
-    elif progress.source.reproducible:
-        run["no_guarantee"] = (
-            f"this run was made with seed=, so its coins can be recomputed; leave seed out and it would be {guarantee}"
-        )
+    guarantee, why = _issued(plan.guarantee, progress.source)
     return Release(
         draws=draws,
         accepted=accepted.T,
-        guarantee=None if progress.source.reproducible else guarantee,
+        guarantee=guarantee,
         receipts=(plan.receipt,),
         kernel=plan.kernel.describe(),
-        run=run,
+        run=run | why,
         notes=plan.notes,
     )
+
+
+def _release_likelihood(
+    plan: LikelihoodPlan, model: ModelLike, data: PyTree, source: RandomSource, show: bool
+) -> Release:
+    """Draws from a released likelihood, dealt out to ``chains`` at random: they are independent of each other."""
+    with StageBar(len(plan.totals), show) as bar:
+        by_group = run_plan(plan, model, data, source, bar.update)
+    pooled = by_group.reshape(-1, by_group.shape[-1])
+    order = np.random.default_rng(int(source.bits("order", (1,))[0])).permutation(len(pooled))
+    dealt = pooled[order[: plan.chains * plan.steps]].reshape(plan.chains, plan.steps, -1)
+    with jax.enable_x64(True):
+        positions = jax.device_get(jax.vmap(jax.vmap(flat_model(model).unravel))(dealt))
+    noise = predicted(by_group)
+    run: dict[str, Any] = {
+        "method": "likelihood",
+        "n": plan.n,
+        "chains": plan.chains,
+        "steps": plan.steps,
+        "warmup": 0,
+        "temperature": plan.temperature,
+        "model": _model_name(model),
+        "stopped": "budget spent",
+        "mean_error": noise.mean_error,
+    }
+    guarantee, why = _issued(plan.guarantee, source)
+    return Release(
+        draws={_name(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(positions)[0]},
+        accepted=np.ones((plan.chains, plan.steps), bool),
+        guarantee=guarantee,
+        receipts=(plan.receipt,),
+        kernel=plan.describe(),
+        run=run | why,
+        notes=plan.notes,
+    )
+
+
+def _issued(guarantee: Guarantee | None, source: RandomSource) -> tuple[Guarantee | None, dict[str, str]]:
+    """The guarantee, or why there is none."""
+    if guarantee is None:
+        return None, {"no_guarantee": "the algorithm is not private, or its arithmetic is not proven at this cost"}
+    if source.reproducible:
+        why = f"this run was made with seed=, so its coins can be recomputed; leave seed out and it would be {guarantee}"
+        return None, {"no_guarantee": why}
+    return guarantee, {}
+
+
+def _model_name(model: ModelLike) -> str:
+    return type(model.model if isinstance(model, Started) else model).__name__
 
 
 def _no_bits(plan: Plan) -> np.ndarray:

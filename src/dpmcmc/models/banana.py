@@ -50,6 +50,11 @@ class Banana:
     def log_prior(self, theta: Array) -> Array:
         return -0.5 * jnp.sum(self.straight(theta) ** 2) / self.prior_variance
 
+    def sample_prior(self, key: Array) -> Array:
+        """A draw of the prior."""
+        straight = jnp.sqrt(self.prior_variance) * jax.random.normal(key, (self.dimension,))
+        return straight.at[1].add(-self.curvature * straight[0] ** 2)
+
     def log_likelihood(self, theta: Array, record: Array) -> Array:
         """Without the terms that do not depend on θ: one inner product a record."""
         mean = self.straight(theta)

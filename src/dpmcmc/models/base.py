@@ -15,7 +15,8 @@ class ModelLike(Protocol):
     Optional methods, used when present:
 
     - ``log_ratio_bound(theta, theta_new)``: a bound on one record's |log ratio|, true for *every possible* record;
-    - ``simulate(key, theta, n)``: n records drawn from the model, from public knowledge alone.
+    - ``simulate(key, theta, n)``: n records drawn from the model, from public knowledge alone;
+    - ``sample_prior(key)``: a draw of the prior, where a search that knows nothing begins.
     """
 
     @property
@@ -47,6 +48,7 @@ class Model:
     init: PyTree
     log_ratio_bound: Callable[[PyTree, PyTree], Any] | None = None
     simulate: Callable[[Any, PyTree, int], PyTree] | None = None
+    sample_prior: Callable[[Any], PyTree] | None = None
 
     def __post_init__(self) -> None:
         for name in ("log_prior", "log_likelihood"):

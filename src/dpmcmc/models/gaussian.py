@@ -30,6 +30,10 @@ class GaussianMean:
     def log_prior(self, theta: Array) -> Array:
         return -0.5 * jnp.sum((theta / self.prior_std) ** 2)
 
+    def sample_prior(self, key: Array) -> Array:
+        """A draw of the prior."""
+        return self.prior_std * jax.random.normal(key, (self.dimension,))
+
     def log_likelihood(self, theta: Array, record: Array) -> Array:
         return -0.5 * jnp.sum(((record - theta) / self.noise_std) ** 2)
 
@@ -75,6 +79,10 @@ class CorrelatedGaussian:
 
     def log_prior(self, theta: Array) -> Array:
         return -0.5 * jnp.sum((theta / self.prior_std) ** 2)
+
+    def sample_prior(self, key: Array) -> Array:
+        """A draw of the prior."""
+        return self.prior_std * jax.random.normal(key, (self.dimension,))
 
     def log_likelihood(self, theta: Array, record: Array) -> Array:
         """Without the terms that do not depend on θ: one inner product a record."""

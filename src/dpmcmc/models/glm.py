@@ -59,6 +59,11 @@ class LogisticRegression:
     def log_prior(self, theta: dict[str, Array]) -> Array:
         return -0.5 * jnp.sum(jnp.stack(list(theta.values())) ** 2) / self.prior_std**2
 
+    def sample_prior(self, key: Array) -> dict[str, Array]:
+        """A draw of the prior."""
+        draws = self.prior_std * jax.random.normal(key, (len(self.names),))
+        return dict(zip(self.names, draws, strict=True))
+
     def log_likelihood(self, theta: dict[str, Array], record: dict[str, Array]) -> Array:
         slopes = jnp.stack([theta[name] for name in self.bounds])
         logit = theta["intercept"] + record["x"] @ slopes

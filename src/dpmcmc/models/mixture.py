@@ -28,6 +28,10 @@ class TiedMixture:
     def log_prior(self, theta: Array) -> Array:
         return -0.5 * (theta[0] ** 2 / self.prior_variances[0] + theta[1] ** 2 / self.prior_variances[1])
 
+    def sample_prior(self, key: Array) -> Array:
+        """A draw of the prior."""
+        return jnp.sqrt(jnp.asarray(self.prior_variances)) * jax.random.normal(key, (2,))
+
     def log_likelihood(self, theta: Array, record: Array) -> Array:
         near = -0.5 * (record - theta[0]) ** 2 / self.variance
         far = -0.5 * (record - theta[0] - theta[1]) ** 2 / self.variance

@@ -1,0 +1,130 @@
+"""From a wide public region to the posterior in a few releases, each over the region that the last one left.
+
+A stage draws anchors from the region, builds a basis from records that the model simulates there, releases the feature
+sums and samples the posterior they give. Early stages are crude and cheap: their posterior, raised to a quarter so that
+it is twice as wide, is the next region. The last has most of the budget and gives the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.geometry import geometry
+from dpmcmc.likelihood import smc
+from dpmcmc.likelihood.basis import Basis
+from dpmcmc.likelihood.records import Flat
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import start
+
+ANCHORS, SIMULATED = 400, 1024
+GROUPS, PILOT_PARTICLES = 32, 32
+WIDER = 1.5  # the normal that a stage's particles begin from, over the last stage's region
+REACH = 3.0  # of a region without a prior to draw from, in standard deviations of one record's posterior
+PILOT_POWER = 0.25  # of the posterior that is the next stage's region
+
+Sums = Callable[[int, Basis], np.ndarray]
+"""(stage, basis) → noisy sums of the records' features over the clip."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """A public distribution over raveled parameters to begin from."""
+
+    draw: Callable[[Any, int], np.ndarray]
+    is_prior: bool
+
+
+def first_region(model: ModelLike, flat: Flat, example: PyTree | None) -> Region:
+    """The prior, if the model can draw from it; else where ``init`` draws; else around ``init`` at the model's scale."""
+    sample_prior, init = getattr(model, "sample_prior", None), model.init
+    if sample_prior is not None or callable(init):
+        one = init if sample_prior is None else sample_prior
+
+        def draw(key: Any, count: int) -> np.ndarray:
+            return np.stack([np.asarray(flat.ravel(one(k))) for k in jax.random.split(key, count)])
+
+        def draw_at_once(key: Any, count: int) -> np.ndarray:
+            try:
+                return np.asarray(jax.vmap(lambda k: flat.ravel(one(k)))(jax.random.split(key, count)))
+            except (TypeError, ValueError, jax.errors.JAXTypeError):  # a function of keys that JAX cannot trace
+                return draw(key, count)
+
+        return Region(draw_at_once, sample_prior is not None)
+    shape = geometry(model, example)
+    centre, root = np.asarray(flat.ravel(shape.theta)), REACH * shape.posterior_root(1.0)
+    return Region(lambda key, count: centre + np.asarray(jax.random.normal(key, (count, len(centre)))) @ root.T, False)
+
+
+def flat_model(model: ModelLike) -> Flat:
+    """The model over raveled parameters."""
+    with jax.enable_x64(True):
+        return Flat(model, start(model, jax.random.key(0), np.dtype(np.float64)))
+
+
+def run_stages(
+    model: Flat,
+    region: Region,
+    sums: Sums,
+    noise: tuple[float, ...],
+    n: int,
+    temperature: float,
+    particles: int,
+    example: PyTree | None,
+    key: Any,
+) -> np.ndarray:
+    """Draws (group, particle, parameter) of the posterior that knows its noise; ``noise`` is the std of each stage's."""
+    key, first = jax.random.split(key)
+    points = region.draw(first, GROUPS * PILOT_PARTICLES)
+    for stage, std in enumerate(noise):
+        last = stage == len(noise) - 1
+        keys = jax.random.split(jax.random.fold_in(key, stage), 6)
+        anchors = points[np.asarray(jax.random.choice(keys[0], len(points), (ANCHORS,), replace=False))]
+        records = simulate(model, points, example, keys[1:3])
+        basis = Basis.build(jax.jit(model.values), anchors, records, temperature * n)
+        noisy = sums(stage, basis)
+        imputed = noisy - std * np.asarray(jax.random.normal(keys[3], (GROUPS, basis.size)))
+        centre, root = points.mean(axis=0), _root(np.cov(points, rowvar=False).reshape(points.shape[1], -1))
+        from_prior = region.is_prior and stage == 0
+        count = particles if last else PILOT_PARTICLES
+        if from_prior:
+            begin = region.draw(keys[4], GROUPS * count)
+        else:
+            begin = centre + np.asarray(jax.random.normal(keys[4], (GROUPS * count, len(centre)))) @ (WIDER * root).T
+        problem = smc.Problem(
+            basis.simulated,
+            jnp.asarray(basis.weights(n, imputed)),
+            jnp.asarray(temperature * (1.0 if last else PILOT_POWER)),
+            jnp.asarray(centre),
+            jnp.asarray(WIDER * root),
+            jnp.asarray(from_prior),
+        )
+        cloud = smc.sample(model, problem, begin.reshape(GROUPS, count, -1), keys[5])
+        points = cloud.reshape(-1, cloud.shape[-1])
+    return cloud
+
+
+def simulate(model: Flat, points: np.ndarray, example: PyTree | None, keys: Any) -> PyTree:
+    """Public records like those to come: one at each of many points of the region, or drawn from ``example``."""
+    if example is not None:
+        available = jax.tree.leaves(example)[0].shape[0]
+        chosen = np.asarray(jax.random.choice(keys[0], available, (SIMULATED,), replace=available < SIMULATED))
+        return jax.tree.map(lambda leaf: np.asarray(leaf)[chosen], example)
+    at = points[np.asarray(jax.random.choice(keys[0], len(points), (SIMULATED,)))]
+
+    def one(k: Any, theta: Any) -> PyTree:
+        return jax.tree.map(lambda leaf: leaf[0], model.model.simulate(k, model.unravel(theta), 1))
+
+    return jax.vmap(one)(jax.random.split(keys[1], SIMULATED), jnp.asarray(at))
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    """A triangular root of a covariance that may be singular to rounding."""
+    diagonal = np.sqrt(np.maximum(np.diag(covariance), 1e-280))
+    correlation = covariance / np.outer(diagonal, diagonal)
+    return diagonal[:, None] * np.linalg.cholesky(correlation + 1e-10 * np.eye(len(diagonal)))
