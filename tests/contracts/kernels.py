@@ -16,6 +16,7 @@ from dpmcmc.acceptance import (
     Penalty,
     PlainBarker,
     PoissonBarker,
+    ProportionalMinibatchPenalty,
     ProportionalPenalty,
 )
 from dpmcmc.kernel import Kernel
@@ -50,6 +51,11 @@ KERNELS: dict[str, Entry] = {
     "corrected barker": Entry(lambda proposal, clip: Kernel(proposal, CorrectedBarker(4)), exact=False, one_bit=False),
     "minibatch penalty": Entry(
         lambda proposal, clip: Kernel(proposal, MinibatchPenalty(4, clip)), exact=False, one_bit=False
+    ),
+    "minibatch penalty, proportional": Entry(
+        lambda proposal, clip: Kernel(proposal, ProportionalMinibatchPenalty(4, ModelClip(), 1.0)),
+        exact=False,
+        one_bit=False,
     ),
     "selection": Entry(lambda proposal, clip: Select(HiddenCentre(proposal, 4), clip), one_bit=False),
     "hmc": Entry(

@@ -8,6 +8,7 @@ from dpmcmc.acceptance.corrected_barker import CorrectedBarker as CorrectedBarke
 from dpmcmc.acceptance.fast_mh import PublishedFastMH as PublishedFastMH
 from dpmcmc.acceptance.fast_mh import PublishedFastMHFull as PublishedFastMHFull
 from dpmcmc.acceptance.minibatch_penalty import MinibatchPenalty as MinibatchPenalty
+from dpmcmc.acceptance.minibatch_penalty import ProportionalMinibatchPenalty as ProportionalMinibatchPenalty
 from dpmcmc.acceptance.penalty import Penalty as Penalty
 from dpmcmc.acceptance.penalty import ProportionalPenalty as ProportionalPenalty
 from dpmcmc.acceptance.poisson import PoissonBarker as PoissonBarker
@@ -28,6 +29,7 @@ __all__ = [
     "Penalty",
     "PlainBarker",
     "PoissonBarker",
+    "ProportionalMinibatchPenalty",
     "ProportionalPenalty",
     "PublishedFastMH",
     "PublishedFastMHFull",

@@ -8,14 +8,18 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
-from dpmcmc.acceptance.minibatch import MinibatchTest
-from dpmcmc.acceptance.penalty import Penalty
-from dpmcmc.mechanisms import coin
+from dpmcmc.acceptance.base import Bits, Decision
+from dpmcmc.acceptance.minibatch import MinibatchTest, batch_log_ratios
+from dpmcmc.acceptance.penalty import SMALLEST_STD, Penalty, penalty_probabilities
+from dpmcmc.mechanisms import batches, coin
 from dpmcmc.mechanisms.batches import check
 from dpmcmc.mechanisms.clip import as_clip
 from dpmcmc.mechanisms.fixed_point import SMALLEST_BOUND, statistic
 from dpmcmc.mechanisms.moments import levels_for, sum_and_spread, whole_terms
-from dpmcmc.privacy.events import SubsampledPenaltyBit
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import Posterior
+from dpmcmc.privacy.events import SubsampledGaussian, SubsampledPenaltyBit
+from dpmcmc.proposals.base import Move
 
 MARGIN = 4
 """Levels kept free below the bound. They pay for rounding the variance term to whole units: at most 2 of 2·MARGIN."""
@@ -72,11 +76,79 @@ class MinibatchPenalty(MinibatchTest):
 
     def statistic(self, ratios: Array, n: int, temperature: float, public: Array) -> Array:
         """λ, clamped."""
-        bound, levels = self.bound(n, temperature), levels_for(self.batch)
-        total, spread = sum_and_spread(whole_terms(ratios, bound, levels, MARGIN))
-        unit = n * temperature / self.batch * bound / levels  # k c / levels
-        penalty = jnp.round(unit / 2 * spread).astype(jnp.int64)  # s²/2 in units
-        return statistic(total - penalty, jnp.float64(unit), public, coin.CLAMP)
+        return penalised_ratio(ratios, self.bound(n, temperature), n, temperature, public)
 
     def probabilities(self, ratios: Array, n: int, temperature: float, public: Array) -> tuple[Array, Array]:
         return Penalty(self.clip, self.std).probabilities(self.statistic(ratios, n, temperature, public))
+
+
+@dataclass(frozen=True)
+class ProportionalMinibatchPenalty(MinibatchTest):
+    """The minibatch penalty test with noise of ``noise_multiplier`` times what one record can move λ by.
+
+    λ and its two penalties are those of :class:`MinibatchPenalty`, but the ``clip`` c may vary with the move, and the
+    noise with it: its standard deviation is ``noise_multiplier``·(2kc + 2k²c²(b−1)/b), at least ``SMALLEST_STD``. Short
+    moves get little noise, and every decision costs the same.
+
+    ``published_noise`` scales the noise by the published sensitivity, which has a 3 in place of the second 2: more
+    noise for the same guarantee. τ of Räisä is then noise_multiplier².
+
+    Guarantee: one :class:`~dpmcmc.privacy.SubsampledGaussian` a decision, batches without replacement, of 2·
+    ``noise_multiplier`` relative to half of λ's range (the bit is a function of the noisy λ), under substitution of one
+    record. Approximate as :class:`MinibatchPenalty` is. Clips are kept within the range where λ is exact in units.
+    When to choose: to compare with published results, which have this form. The bit of :class:`MinibatchPenalty` costs
+    less than the noisy λ.
+
+    Reference: Räisä (2021), Theorem 3.5; docs/theory/subsampling.md.
+    """
+
+    clip: Any
+    noise_multiplier: float
+    published_noise: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "clip", as_clip(self.clip))
+        self.event(self.batch, 1.0)  # refuses what is no noise multiplier
+
+    def event(self, n: int, temperature: float) -> SubsampledGaussian:
+        check(n, self.batch)
+        return SubsampledGaussian(2 * self.noise_multiplier, n, self.batch, "without_replacement")
+
+    def bound(self, model: ModelLike, n: int, temperature: float, here: PyTree, there: PyTree) -> Array:
+        """The clip in use for a move: public."""
+        least = SMALLEST_BOUND * self.batch / (n * temperature)
+        bound = self.clip.bound(model, here, there)
+        within = jnp.clip(bound, least, max(LARGEST_SUM / (n * temperature), least))
+        return jnp.where(jnp.isfinite(bound), within, jnp.nan)
+
+    def sensitivity(self, bound: Array, n: int, temperature: float, constant: float = 2.0) -> Array:
+        """How far one record can move λ when log ratios lie within ±``bound``."""
+        scaled = n * temperature / self.batch * bound
+        return 2 * scaled + constant * (self.batch - 1) / self.batch * scaled**2
+
+    def std(self, model: ModelLike, n: int, temperature: float, here: PyTree, there: PyTree) -> Array:
+        """The noise's standard deviation for this move: public."""
+        bound = self.bound(model, n, temperature, here, there)
+        moved = self.sensitivity(bound, n, temperature, 3.0 if self.published_noise else 2.0)
+        return jnp.maximum(self.noise_multiplier * (1 + 1e-6) * moved, SMALLEST_STD)  # the sum may round otherwise
+
+    def decide(
+        self, bits: Bits, posterior: Posterior, cache: PyTree, here: PyTree, move: Move, public: Array
+    ) -> Decision:
+        model, n, temperature, there = posterior.model, posterior.n, posterior.temperature, move.position
+        ratios = batch_log_ratios(posterior, batches.draw(bits["batch"], n, self.batch), here, there)
+        bound, std = self.bound(model, n, temperature, here, there), self.std(model, n, temperature, here, there)
+        t = penalised_ratio(ratios, bound, n, temperature, public)
+        possible = (public > -jnp.inf) & jnp.isfinite(std)  # a bound that is no number refuses the move
+        return Decision(coin.flip(bits["coin"], *penalty_probabilities(t, std)) & possible, ())
+
+
+def penalised_ratio(ratios: Array, bound: Array | float, n: int, temperature: float, public: Array) -> Array:
+    """λ = k Σr − (k²/2) Σ(r − r̄)² + public of a batch, log ratios clipped at ±``bound``, in whole units and clamped."""
+    batch = ratios.shape[-1]
+    levels = levels_for(batch)
+    total, spread = sum_and_spread(whole_terms(ratios, bound, levels, MARGIN))
+    unit = jnp.float64(n * temperature / batch * bound / levels)  # k c / levels
+    penalty = jnp.round(unit / 2 * spread).astype(jnp.int64)  # s²/2 in units
+    return statistic(total - penalty, unit, public, coin.CLAMP)

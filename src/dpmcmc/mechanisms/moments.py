@@ -22,7 +22,7 @@ def levels_for(batch: int) -> int:
     return int(2 ** min(24, (62 - (batch - 1).bit_length()) // 2))
 
 
-def whole_terms(terms: Array, bound: float, levels: int, margin: int = 0) -> Array:
+def whole_terms(terms: Array, bound: Array | float, levels: int, margin: int = 0) -> Array:
     """round(clip(term/bound)·levels) as 64-bit integers of at most ``levels − margin``; NaN counts as 0, ±∞ in full.
 
     Guarantee: total, odd in the terms, and each record's integer depends on that record alone.
