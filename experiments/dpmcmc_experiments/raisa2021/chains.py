@@ -1,0 +1,137 @@
+"""Chains of an algorithm on a posterior, one cell each: run to the largest ε, cut at the length of every smaller one.
+
+A chain cut at the length of a smaller ε is a run at that ε; so each ε has 20 valid runs, but those of different ε share
+their beginnings and are not independent of each other, as they were in the study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import dpmcmc as dp
+from dpmcmc.metrics import clip_fraction, gradient_clip_fraction, mean_error, mmd_raisa
+from dpmcmc_experiments.figures import Cell, rng_of, seed_of
+from dpmcmc_experiments.raisa2021 import algorithms
+from dpmcmc_experiments.raisa2021.problems import Problem, problem
+
+MOVES, MOVES_AT_CONSTANT_CLIP = 80, 400
+"""Moves, over all chains, behind an estimate of a clip fraction; at a constant clip it depends on their length."""
+
+
+class Starts:
+    """Hands out the starting points in turn: any twenty calls in a row give all of them, one to a chain."""
+
+    def __init__(self, points: np.ndarray) -> None:
+        self.points, self.given = points, []
+
+    def __call__(self, key: Any) -> np.ndarray:
+        point = self.points[len(self.given) % len(self.points)]
+        self.given.append(point)
+        return point
+
+
+def run(posterior: Problem, kernel: Any, steps: int, chains: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """States (chain, state, parameter), starts included, and accept bits. Each chain is a run of the study."""
+    starts = Starts(posterior.starts[:chains])
+    release = dp.sample(
+        posterior.model,
+        posterior.records,
+        epsilon=1e12,
+        delta=posterior.setting.delta,
+        kernel=kernel,
+        chains=chains,
+        steps=steps,
+        temperature=posterior.setting.temperature,
+        init=starts,
+        seed=seed,
+        progress=False,
+    )
+    first = np.stack(starts.given[-chains:])[:, None]
+    return np.concatenate([first, release.draws["theta"]], axis=1), release.accepted
+
+
+def kept(states: np.ndarray, steps: int) -> np.ndarray:
+    """The second half of a chain cut at ``steps``, as the study has it."""
+    return states[int((steps - 1) / 2) + 1 : steps + 1]
+
+
+def score(posterior: Problem, states: np.ndarray, accepted: np.ndarray, steps: int, seed: int = 0) -> dict[str, float]:
+    """What the study reports of one chain; chains of one step or none have no score."""
+    if steps <= 1:
+        return {"mmd": np.nan, "acceptance": np.nan, "mean_error": np.nan}
+    half = kept(states, steps)
+    far = np.nan if posterior.reference is None else mmd_raisa(half, posterior.reference, seed)
+    return {"mmd": far, "acceptance": accepted[:steps].mean(), "mean_error": mean_error(half, posterior.mean)}
+
+
+def cell(
+    experiment: str, algo: str, epsilons: Sequence[float], chains: int = 20, n: int | None = None, cap: int = 10**9
+) -> Cell:
+    """One row for each ε and chain."""
+
+    def rows() -> list[dict[str, Any]]:
+        posterior = problem(experiment, n)
+        kernel = algorithms.kernel(experiment, algo, posterior.setting)
+        lengths = [min(algorithms.length(experiment, algo, posterior.setting, e), cap) for e in epsilons]
+        states, accepted = run(posterior, kernel, max(lengths), chains, seed_of(experiment, algo))
+        found = []
+        for epsilon, steps in zip(epsilons, lengths, strict=True):
+            shares = clip_shares(posterior, kernel, algo, states, steps, rng_of(experiment, algo, epsilon))
+            for chain in range(chains):
+                scores = score(posterior, states[chain], accepted[chain], steps, seed_of(experiment, algo, chain))
+                named = {"experiment": experiment, "algo": algo, "epsilon": epsilon, "steps": steps, "chain": chain}
+                found.append(named | {name: _short(value) for name, value in (scores | shares).items()})
+        return found
+
+    return Cell(f"chains-{experiment}-{algo}", rows)
+
+
+def clip_shares(
+    posterior: Problem, kernel: Any, algo: str, states: np.ndarray, steps: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Shares of clipped log ratios and gradients, at states spread over all chains with fresh proposals.
+
+    NOT PRIVATE: they count records, and are for synthetic data only.
+    """
+    if steps < 1:
+        return {"llr_clip": np.nan, "gradient_clip": np.nan}
+    moves = MOVES_AT_CONSTANT_CLIP if algo == "barker" else MOVES
+    per_chain = max(1, moves // len(states))
+    here = np.concatenate([chain[rng.integers(0, steps, per_chain)] for chain in states])
+    there = fresh_moves(posterior, kernel, here, rng)
+    model, test = posterior.model, kernel.acceptance
+    clip = test.clip
+    if callable(clip):  # DP Barker: the clip follows from the batch
+        clip = dp.ConstantClip(clip(posterior.setting.n, posterior.setting.temperature))
+    gradients = np.nan
+    if algo == "hmc":
+        gradients = gradient_clip_fraction(model, posterior.records, kernel.proposal.clip, here)
+    return {"llr_clip": clip_fraction(model, posterior.records, clip, here, there), "gradient_clip": gradients}
+
+
+def fresh_moves(posterior: Problem, kernel: Any, here: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One proposal from each position."""
+    words = {
+        name: rng.integers(0, 2**64, (len(here), *shape), np.uint64)
+        for name, shape in kernel.bits(posterior.setting.n).items()
+    }
+    with jax.enable_x64(True):
+        data = dp.Posterior(posterior.model, jnp.asarray(posterior.records), posterior.setting.temperature)
+        keys = jax.random.split(jax.random.key(int(rng.integers(2**31))), len(here))
+
+        def propose(one: Any) -> Any:
+            key, position, bits = one
+            state = kernel.init(data, position, kernel.start(position))
+            return kernel.propose(key, bits, data, state).position
+
+        return np.asarray(jax.jit(lambda all: jax.lax.map(propose, all))((keys, jnp.asarray(here), words)))
+
+
+def _short(value: float) -> float:
+    """Five digits: enough for every figure, small in a file."""
+    return float(f"{value:.5g}")

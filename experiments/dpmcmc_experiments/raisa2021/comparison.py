@@ -1,0 +1,174 @@
+"""Figures 6.3 to 6.8: the algorithms compared, every box of the study beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmcmc.metrics import mmd_raisa
+from dpmcmc_experiments.figures import Cell, Check, Figure, Settings, reference
+from dpmcmc_experiments.raisa2021 import algorithms, chains
+from dpmcmc_experiments.raisa2021.problems import SETTINGS, baseline_draws, problem
+
+BANANAS = ("easy-2d", "easy-10d", "tempered-2d", "tempered-10d")
+EXTRA = ("gauss-30d", "hard-2d", "hard-gauss-2d")
+QUICK = {"n": 4000, "chains": 4, "cap": 120}
+COLOURS = dict(zip(algorithms.ALL, ("C3", "C0", "C2", "C4", "C8", "C1"), strict=True))
+METRICS = {  # the study's names, ours, and how a panel is labelled
+    "mmd": ("mmd", "MMD"),
+    "acceptance_rate": ("acceptance", "acceptance rate"),
+    "llr_clip_fraction": ("llr_clip", "clipped log ratios"),
+    "grad_clip_fraction": ("gradient_clip", "clipped gradients"),
+    "mean_error": ("mean_error", "distance of the mean"),
+}
+
+QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
+CLIP_TOLERANCE = 0.02
+"""Our clip fractions are estimates from a few moves, the published ones counts over whole chains."""
+
+CAPS = {("easy-10d", "hmc"): 4.0, ("tempered-2d", "hmc"): 4.0, ("tempered-10d", "hmc"): 3.0, ("gauss-30d", "hmc"): 4.0}
+"""Largest ε that is run, where a chain of the largest would take too long."""
+
+
+def epsilons(experiment: str, algo: str) -> list[float]:
+    most = CAPS.get((experiment, algo), np.inf)
+    return [epsilon for epsilon in algorithms.epsilons(experiment) if epsilon <= most]
+
+
+def cells_of(pairs: Sequence[tuple[str, str]]) -> Callable[[Settings], list[Cell]]:
+    """Cells of (experiment, algorithm) pairs; quick ones have few records and two values of ε."""
+
+    def cells(settings: Settings) -> list[Cell]:
+        if settings.quick:
+            few = [pair for pair in pairs if pair[0] in ("easy-2d", "tempered-2d", "circle", "hard-gauss-2d")]
+            return [chains.cell(e, a, [algorithms.epsilons(e)[i] for i in (1, -1)], **QUICK) for e, a in few]
+        return [chains.cell(e, a, epsilons(e, a)) for e, a in pairs]
+
+    return cells
+
+
+def boxes(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Quartiles over chains of one measure."""
+    grouped = rows.dropna(subset=[column]).groupby(["experiment", "algo", "epsilon"])[column]
+    return pd.DataFrame({name: grouped.quantile(q) for name, q in QUARTILES.items()}).reset_index()
+
+
+def published_boxes(metric: str) -> pd.DataFrame:
+    table = pd.read_csv(reference("thesis_boxplots.csv"))
+    return table[table["metric"] == metric]
+
+
+def beside(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Our quartiles and the published box, where both are there."""
+    ours = boxes(rows, METRICS[metric][0])
+    return ours.merge(published_boxes(metric), on=["experiment", "algo", "epsilon"], suffixes=("", "_published"))
+
+
+def draw_of(metrics: Sequence[str], columns: int = 2) -> Callable[[pd.DataFrame], Any]:
+    """A panel for each measure and posterior: pale bars are the published boxes, dark ones ours."""
+
+    def draw(rows: pd.DataFrame) -> Any:
+        import matplotlib.pyplot as plt
+
+        panels = [(m, e) for m in metrics for e in SETTINGS if e in set(rows["experiment"])]
+        columns_used = min(columns, len(panels))
+        lines = -(-len(panels) // columns_used)
+        figure, axes = plt.subplots(lines, columns_used, figsize=(6 * columns_used, 3.6 * lines), squeeze=False)
+        for axis, (metric, experiment) in zip(axes.flat, panels, strict=False):
+            _panel(axis, rows[rows["experiment"] == experiment], metric, experiment)
+        for axis in axes.flat[len(panels) :]:
+            axis.set_visible(False)
+        names = [a for a in algorithms.ALL if a in set(rows["algo"])]
+        handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[a]) for a in names]
+        labels = [algorithms.NAMES[a] for a in names]
+        figure.legend(handles, labels, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 0.0), frameon=False)
+        figure.suptitle("quartiles of 20 chains: pale published, dark dpmcmc", fontsize=10)
+        figure.tight_layout()
+        return figure
+
+    return draw
+
+
+def _panel(axis: Any, rows: pd.DataFrame, metric: str, experiment: str) -> None:
+    ours, theirs = boxes(rows, METRICS[metric][0]), published_boxes(metric)
+    theirs = theirs[theirs["experiment"] == experiment]
+    algos = [a for a in algorithms.ALL if a in set(rows["algo"])]
+    gap = np.diff(algorithms.epsilons(experiment)).min()
+    for i, algo in enumerate(algos):
+        shift = gap * (i - (len(algos) - 1) / 2) * 0.8 / len(algos)
+        for table, width, alpha in ((theirs, 0.7, 0.3), (ours, 0.35, 1.0)):
+            box = table[table["algo"] == algo]
+            x, wide = box["epsilon"] + shift, gap * width * 0.8 / len(algos)
+            axis.bar(x, box["q3"] - box["q1"], wide, box["q1"], color=COLOURS[algo], alpha=alpha, linewidth=0)
+            axis.hlines(box["median"], x - wide / 2, x + wide / 2, color="k", linewidth=0.8)
+    if metric == "mmd":
+        lines = pd.read_csv(reference("thesis_baseline_mmd.csv")).query("experiment == @experiment")["baseline_mmd"]
+        axis.axhspan(lines.min(), lines.max(), color="k", alpha=0.3, linewidth=0)
+    axis.set(title=SETTINGS[experiment].title, xlabel="ε", ylabel=METRICS[metric][1])
+    axis.set_ylim(bottom=0)
+
+
+def check_of(metrics: Sequence[str]) -> Callable[[pd.DataFrame, Settings], list[Check]]:
+    """Nine medians of ten lie in the published boxes; clip fractions, near the published medians."""
+
+    def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
+        return [(_quick_check if settings.quick else _full_check)(rows, metric) for metric in metrics]
+
+    return check
+
+
+def _full_check(rows: pd.DataFrame, metric: str) -> Check:
+    both = beside(rows, metric)
+    if metric.endswith("clip_fraction"):
+        agrees = np.abs(both["median"] - both["median_published"]) <= CLIP_TOLERANCE
+        claim = f"{METRICS[metric][1]}: at least 90 % are within {CLIP_TOLERANCE} of the published medians"
+    else:
+        agrees = (both["median"] >= both["q1_published"]) & (both["median"] <= both["q3_published"])
+        claim = f"{METRICS[metric][1]}: at least 90 % of our medians lie in the published boxes"
+    missed = ", ".join(f"{r.experiment} {r.algo} ε={r.epsilon:g}" for r in both[~agrees].itertuples())
+    found = f"{agrees.sum()} of {len(both)}" + (f"; not {missed}" if missed else "")
+    return Check(claim, found, len(both) > 0 and agrees.mean() >= 0.9)
+
+
+def _quick_check(rows: pd.DataFrame, metric: str) -> Check:
+    values = rows[METRICS[metric][0]].dropna()
+    fine = len(values) > 0 and bool(np.all((values >= 0) & np.isfinite(values)))
+    if metric != "mean_error":
+        fine &= bool(np.all(values <= 1.5))
+    return Check(f"{METRICS[metric][1]}: finite and in its range", f"{len(values)} values", fine)
+
+
+def figure_of(title: str, pairs: Sequence[tuple[str, str]], metrics: Sequence[str], columns: int = 2) -> Figure:
+    return Figure(title, cells_of(pairs), draw_of(metrics, columns), check_of(metrics))
+
+
+def pairs_of(experiments: Sequence[str], algos: Sequence[str]) -> list[tuple[str, str]]:
+    return [(experiment, algo) for algo in algos for experiment in experiments]
+
+
+def baseline_cells(settings: Settings) -> list[Cell]:
+    """MMD of ten fresh exact samples against the reference sample: the floor of figures 6.3 and 6.4."""
+    names = [name for name in SETTINGS if name != "circle"]
+
+    def rows() -> list[dict[str, Any]]:
+        found = []
+        for name in names[:1] if settings.quick else names:
+            posterior = problem(name)
+            for index, draws in enumerate(baseline_draws(posterior.setting, posterior.records)):
+                mmd = mmd_raisa(draws, posterior.reference, seed=index)
+                found.append({"experiment": name, "draw_index": index, "mmd": mmd})
+        return found
+
+    return [Cell("baselines", rows)]
+
+
+def check_baselines(rows: pd.DataFrame, settings: Settings) -> list[Check]:
+    both = rows.merge(pd.read_csv(reference("thesis_baseline_mmd.csv")), on=["experiment", "draw_index"])
+    off = np.abs(both["mmd"] / both["baseline_mmd"] - 1)
+    agree = float(np.corrcoef(both["mmd"], both["baseline_mmd"])[0, 1])
+    claim = "data and reference draws are the study's: MMDs of its exact samples agree one by one (random bandwidth)"
+    found = f"{len(both)} samples, correlation {agree:.3f}, median difference {100 * off.median():.1f} %"
+    return [Check(claim, found, agree > 0.95 and off.median() < 0.05)]
