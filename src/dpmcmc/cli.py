@@ -6,6 +6,7 @@ import typer
 
 from dpmcmc.commands.account import account
 from dpmcmc.commands.demo import demo
+from dpmcmc.commands.plan import plan
 from dpmcmc.commands.reproduce import reproduce
 
 app = typer.Typer(
@@ -13,4 +14,5 @@ app = typer.Typer(
 )
 app.command()(account)
 app.command()(demo)
+app.command()(plan)
 app.command()(reproduce)

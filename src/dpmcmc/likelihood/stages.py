@@ -22,7 +22,7 @@ from dpmcmc.likelihood.records import Flat
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import start
 
-ANCHORS, SIMULATED = 400, 1024
+ANCHORS, SIMULATED = 256, 1024
 GROUPS, PILOT_PARTICLES = 32, 32
 WIDER = 1.5  # the normal that a stage's particles begin from, over the last stage's region
 REACH = 3.0  # of a region without a prior to draw from, in standard deviations of one record's posterior

@@ -74,9 +74,14 @@ class LogisticRegression:
         return jnp.sum(jnp.stack([jnp.abs(theta_new[name].astype(jnp.float64) - theta[name]) for name in self.names]))
 
     def simulate(self, key: Array, theta: dict[str, Array], n: int) -> dict[str, Array]:
-        """n records with covariates uniform within the declared bounds: public knowledge only."""
-        x_key, y_key = jax.random.split(key)
+        """n records from public knowledge only: covariates uniform within the declared bounds in one half of them.
+
+        In the other half they are at the bounds, as 0/1 covariates always are: what is planned with these records holds
+        for both.
+        """
+        x_key, end_key, y_key = jax.random.split(key, 3)
         x = jax.random.uniform(x_key, (n, len(self.bounds)), minval=-1.0, maxval=1.0)
+        x = jnp.where(jax.random.bernoulli(end_key, 0.5, (n, 1)), jnp.sign(x), x)
         logit = theta["intercept"] + x @ jnp.stack([theta[name] for name in self.bounds])
         y = jax.random.bernoulli(y_key, jax.nn.sigmoid(logit)).astype(x.dtype)
         return {"x": x, "y": y}

@@ -1,0 +1,53 @@
+"""``dpmcmc plan``: what a budget would buy, before a record is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def plan(
+    model: Annotated[str, typer.Argument(help="Where the model is: file.py:name or package.module:name.")],
+    n: Annotated[int, typer.Option(help="Number of records (public).")],
+    epsilon: Annotated[float, typer.Option(help="Privacy budget ε.")] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="Privacy budget δ; 0.1/n if left out.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Power of the likelihood, N0 / n.")] = None,
+    method: Annotated[str | None, typer.Option(help="likelihood (the default) or chain.")] = None,
+) -> None:
+    """What to expect of a private posterior of n records: errors, effective draws, and remedies. Reads no record."""
+    import dpmcmc as dp
+
+    try:
+        found = load_model(model)
+        budget = dp.Budget(epsilon, 0.1 / n if delta is None else delta)
+        typer.echo(str(dp.plan(found, n, budget, temperature=temperature, method=method)))
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def load_model(where: str) -> Any:
+    """The object called ``name`` in a file or module, from "file.py:name" or "package.module:name"."""
+    import importlib
+    import importlib.util
+
+    source, _, name = where.rpartition(":")
+    if not source or not name:
+        raise ValueError(f"say where the model is as file.py:name or package.module:name, got {where!r}")
+    if source.endswith(".py"):
+        if not Path(source).is_file():
+            raise ValueError(f"no file {source!r}")
+        spec = importlib.util.spec_from_file_location(Path(source).stem, source)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        try:
+            module = importlib.import_module(source)
+        except ModuleNotFoundError as error:
+            raise ValueError(f"no module {source!r}: {error}") from error
+    if not hasattr(module, name):
+        raise ValueError(f"{source} has no {name!r}")
+    return getattr(module, name)

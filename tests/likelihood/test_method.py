@@ -1,0 +1,126 @@
+"""The default method: right posteriors, honest about its noise, and predicted before it runs."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpmcmc as dp
+from dpmcmc.likelihood import smc
+from dpmcmc.likelihood.stages import flat_model
+
+NORMAL = dp.models.GaussianMean(2)
+
+
+def records(n, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 2)) + [0.3, -0.2]
+
+
+def test_the_default_recovers_a_normal_posterior_and_its_intervals_know_the_noise():
+    """n = 20 000 at ε = 1: means within 4.5 of the noise's own standard deviations, spread within 10 %."""
+    data = records(20_000)
+    release = dp.sample(NORMAL, data, 1.0, 1e-6, progress=False)
+    mean, variance = NORMAL.exact_posterior(data)
+    draws = release.draws["theta"].reshape(-1, 2)
+    noise = release.run["mean_error"]
+    assert release.guarantee.epsilon == 1.0
+    assert 0.05 < noise < 0.4
+    assert np.all(np.abs(draws.mean(0) - mean) / np.sqrt(variance) < 4.5 * (noise + 1 / np.sqrt(len(draws))))
+    assert np.allclose(draws.std(0), np.sqrt(variance * (1 + noise**2)), rtol=0.1)
+    assert "the privacy noise moves posterior means" in release.trust()
+
+
+def test_a_bent_posterior_from_the_prior():
+    """Narrow banana, curvature 350, six thousand posterior standard deviations wide a prior: MMD near an exact sample's."""
+    model = dp.models.Banana(2, 350.0)
+    with jax.enable_x64(True):
+        data = np.asarray(model.simulate(jax.random.key(5), model.truth, 150_000))
+    exact = model.exact_draws(np.random.default_rng(1), data, 1000)
+    release = dp.sample(model, data, 1.0, 1e-6, seed=3, progress=False)
+    assert dp.metrics.mmd_raisa(release.draws["theta"].reshape(-1, 2), exact) < 0.15
+
+
+def test_two_modes_are_both_found():
+    """The tied mixture with its labels free has two modes; tempered to 100 records both have mass."""
+    model = dp.models.TiedMixture()
+    with jax.enable_x64(True):
+        data = np.asarray(model.simulate(jax.random.key(0), jnp.asarray([0.0, 1.0]), 100_000))
+    release = dp.sample(model, data, 1.0, 1e-6, temperature=1e-3, seed=2, progress=False)
+    second = release.draws["theta"][..., 1].ravel()
+    assert 0.2 < np.mean(second > 0) < 0.8
+
+
+def test_a_small_data_set_gets_a_wide_posterior_and_advice():
+    plan = dp.plan(NORMAL, 300, dp.Budget(1.0, 1e-6))
+    assert plan.prediction.mean_error > 0.5
+    assert plan.prediction.widening > 1.1
+    assert "n = 300 is small for epsilon = 1" in str(plan)
+    assert "temperature=" in str(plan)
+    ample = dp.plan(NORMAL, 100_000, dp.Budget(1.0, 1e-6))
+    assert ample.prediction.mean_error < 0.2
+    assert "is small" not in str(ample)
+
+
+def test_the_prediction_is_within_a_factor_of_two_of_the_outcome():
+    """Root mean square error of the means over 12 runs; a factor of two is 3.4 standard errors of that on a log scale."""
+    data = records(5_000)
+    mean, variance = NORMAL.exact_posterior(data)
+    plan = dp.plan(NORMAL, 5_000, dp.Budget(1.0, 1e-6))
+    errors = [
+        dp.sample(NORMAL, data, 1.0, 1e-6, seed=seed, progress=False).draws["theta"].mean((0, 1)) - mean
+        for seed in range(12)
+    ]
+    seen = np.sqrt(np.mean(np.square(errors)) / variance)
+    assert 0.5 < seen / plan.prediction.mean_error < 2.0
+
+
+def test_the_free_sampler_draws_two_modes_in_their_right_weights():
+    """Mixture of N(−3, 1) with weight 0.3 and N(3, 1) with 0.7 as a log likelihood of one record: ±4.5 standard errors."""
+    model = dp.Model(
+        log_prior=lambda theta: -0.5 * jnp.sum(theta**2) / 100,
+        log_likelihood=lambda theta, x: (
+            jnp.logaddexp(jnp.log(0.3) - (theta[0] + 3) ** 2 / 2, jnp.log(0.7) - (theta[0] - 3) ** 2 / 2)
+            + 0.5 * jnp.sum(theta**2) / 100
+        ),
+        init=np.zeros(1),
+    )
+    flat = flat_model(model)
+    with jax.enable_x64(True):
+        problem = smc.Problem(
+            np.zeros((1, 1)), jnp.ones((32, 1)), jnp.asarray(1.0), jnp.zeros(1), 5 * jnp.eye(1), jnp.asarray(False)
+        )
+        begin = 5 * np.random.default_rng(0).normal(size=(32, 128, 1))
+        draws = smc.sample(flat, problem, begin, jax.random.key(1))
+    shares = (draws > 0).mean((1, 2))
+    assert abs(shares.mean() - 0.7) < 4.5 * shares.std(ddof=1) / np.sqrt(32)
+    assert abs(shares.mean() - 0.7) < 0.1
+    assert draws[draws > 0].std() == pytest.approx(1.0, abs=0.06)
+
+
+def test_what_the_method_needs_is_said():
+    with pytest.raises(ValueError, match="simulate="):
+        dp.plan(dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0.0), 100, dp.Budget(1.0, 1e-6))
+    with pytest.raises(ValueError, match="kernel or method"):
+        dp.plan(NORMAL, 100, dp.Budget(1.0, 1e-6), kernel=dp.dp_barker(0.1, 0.01), method="chain")
+    with pytest.raises(ValueError, match='"likelihood" or "chain", got \'mcmc\''):
+        dp.plan(NORMAL, 100, dp.Budget(1.0, 1e-6), method="mcmc")
+    with pytest.raises(ValueError, match="takes no checkpoint"):
+        dp.sample(NORMAL, records(100), 1.0, 1e-6, checkpoint="somewhere", progress=False)
+
+
+def test_public_records_can_take_the_place_of_a_simulator():
+    model = dp.Model(NORMAL.log_prior, NORMAL.log_likelihood, init=np.zeros(2))
+    data = records(20_000)
+    release = dp.sample(model, data, 1.0, 1e-6, example=records(2000, seed=9), progress=False)
+    mean, variance = NORMAL.exact_posterior(data)
+    assert np.all(np.abs(release.draws["theta"].mean((0, 1)) - mean) < 2.5 * np.sqrt(variance))
+
+
+def test_draws_come_by_name_and_in_the_number_asked_for():
+    model = dp.models.LogisticRegression({"age": (18, 90)})
+    rng = np.random.default_rng(0)
+    table = {"age": rng.uniform(20, 80, 3000), "ill": rng.random(3000) < 0.3}
+    release = dp.sample(model, model.encode(table, "ill"), 1.0, 1e-5, chains=3, steps=70, progress=False)
+    assert {name: values.shape for name, values in release.draws.items()} == {"intercept": (3, 70), "age": (3, 70)}
+    assert release.to_arviz().posterior.sizes["draw"] == 70
+    assert dp.Release.load  # saved and loaded like any other
