@@ -50,7 +50,9 @@ def convergence(rows: pd.DataFrame, settings: Settings) -> list[Check]:
     passes = float(total.loc["published", "data_passes"])
     kl = {key: _at_passes(rows, key, passes, "symmetric_kl") for key in ("published", "published-full")}
     small = float(total.loc["repaired-same", "data_passes"])
-    early = {key: _at_passes(rows, key, small, "symmetric_kl") for key in ("published", "repaired-same")}
+    first = rows.loc[rows["method"] == "published", "data_passes"].min()  # its first checkpoint, if that is later
+    early = _at_passes(rows, "published", max(small, first), "symmetric_kl")
+    same = float(total.loc["repaired-same", "symmetric_kl"])
     ess, rate = total["ess_a_chain"], total["ess_a_data_pass"]
     share = total["share_of_data"]
     checks = [
@@ -68,8 +70,8 @@ def convergence(rows: pd.DataFrame, settings: Settings) -> list[Check]:
         ),
         Check(
             "per datum read, the repaired test converges faster than DP-fast MH, at the same step length",
-            f"symmetric KL {early['repaired-same']:.2f} against {early['published']:.2f} after {small:.0f} passes",
-            early["repaired-same"] < early["published"],
+            f"symmetric KL {same:.2f} after {small:.0f} passes against {early:.2f} after {max(small, first):.0f}",
+            same < early,
         ),
         Check(
             "per datum read, the repaired test yields more effective draws than full-data Barker",

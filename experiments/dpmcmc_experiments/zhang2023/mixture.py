@@ -151,7 +151,7 @@ def methods(quick: bool) -> dict[str, Callable[[], Method]]:
         return _private(p, "orbit", f"selection among 32, ε = {p.budget:g}", kernel, 32 * n, None)
 
     def plain(key: str, label: str, kernel: Any, records: float) -> Method:
-        return Method(key, f"{label} (not private)", kernel, records, "none: not private", steps)
+        return Method(key, f"{label} (not private)", kernel, records, "none: not private", steps, float(records < n))
 
     def tuna() -> Method:
         lengths = p.setting.step * math.sqrt(math.pi / 2)  # mean of M; its square has mean 2·step²
