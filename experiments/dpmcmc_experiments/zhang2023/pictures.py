@@ -24,6 +24,7 @@ COLOURS = {
     "penalty": "tab:purple",
     "subsampled": "tab:pink",
     "orbit": "darkgreen",
+    "fitted": "tab:green",
 }
 
 
@@ -79,11 +80,8 @@ def accuracies(rows: pd.DataFrame) -> Any:
     by_data.set(xlabel="passes over the data", title="b")
     totals = rows[rows["kind"] == "summary"]
     for _, row in totals[totals["epsilon"].notna()].iterrows():
-        claimed = row["method"].startswith("published")
-        by_budget.plot(row["epsilon"], row["accuracy"], "x" if claimed else "o", label=row["label"])
-        by_budget.annotate(
-            row["method"], (row["epsilon"], row["accuracy"]), fontsize=6, xytext=(3, 3), textcoords="offset points"
-        )
+        claimed, colour = row["method"].startswith("published"), _style(row["method"])["color"]
+        by_budget.plot(row["epsilon"], row["accuracy"], "x" if claimed else "o", ms=8, color=colour)
     for level in totals.loc[totals["method"] == "reference", "accuracy"]:
         by_budget.axhline(level, color="grey", lw=0.8)
     by_budget.set(xscale="log", xlabel="total ε (× only claimed, not valid)", ylabel="test accuracy", title="c")

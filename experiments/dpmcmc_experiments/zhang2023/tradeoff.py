@@ -5,6 +5,7 @@ Efficiency is the mean squared jump over the posterior variance: what a step is 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -41,7 +42,8 @@ def published_cell(epsilon: float, rule: str, settings: Settings) -> Cell:
         label = f"DP-fast MH, K = {'60' if rule == 'code' else 'εC/6c'} ({NO_GUARANTEE})"
         about = {"family": f"published-{rule}", "label": label, "epsilon_step": epsilon, "largest_batch": batch}
         about |= {"share_of_data": read.records / p.setting.n, "share_of_minibatches": read.share_of_minibatches}
-        return [about | {"epsilon_chain": composed_claim(p.setting, p.setting.steps)[0]} | jumps(kernel, label, p)]
+        claimed = composed_claim(replace(p.setting, epsilon=own), p.setting.steps)[0]
+        return [about | {"epsilon_chain": claimed} | jumps(kernel, label, p)]
 
     return Cell(f"tradeoff-{rule}-{epsilon:g}", rows)
 
