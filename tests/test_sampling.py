@@ -213,13 +213,13 @@ def test_a_progress_bar_shows_steps_epsilon_and_acceptance(capfd):
     assert "accepted" in shown
 
 
-def test_the_default_plan_fits_a_model_that_can_simulate_itself():
-    plan = dp.plan(MODEL, 3_000_000, dp.Budget(1.0, 1e-7))
+def test_the_default_chain_fits_a_model_that_can_simulate_itself():
+    plan = dp.plan(MODEL, 3_000_000, dp.Budget(1.0, 1e-7), method="chain")
     assert plan.guarantee.epsilon <= 1.0
     assert plan.temperature == 1.0
     assert plan.expected_ess > 30
-    small = dp.plan(MODEL, 2_000, dp.Budget(1.0, 1e-6))
+    small = dp.plan(MODEL, 2_000, dp.Budget(1.0, 1e-6), method="chain")
     assert small.temperature < 1.0
     assert "Tempered" in str(small)
     with pytest.raises(ValueError, match="simulate="):
-        dp.plan(dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0.0), 100, dp.Budget(1.0, 1e-6))
+        dp.plan(dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0.0), 100, dp.Budget(1.0, 1e-6), method="chain")

@@ -19,7 +19,7 @@ from dpmcmc.mechanisms.clip import DistanceClip
 from dpmcmc.mechanisms.coin import RELATIVE_ERROR
 from dpmcmc.mechanisms.gaussian_sum import TAIL
 from dpmcmc.models.base import ModelLike, PyTree
-from dpmcmc.posterior import Posterior, check_temperature, start
+from dpmcmc.posterior import Posterior, check_data, check_temperature, start
 from dpmcmc.privacy import Bound, Budget, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.proposals import RandomWalk
 from dpmcmc.receipts import Guarantee, Receipt
@@ -99,7 +99,8 @@ def plan(
         _check_budget(n, budget)
         assert budget is not None
         if warmup:
-            raise ValueError(f'warmup={warmup}: draws of a released likelihood need none; leave it out or method="chain"')
+            raise ValueError(f'warmup={warmup}: draws of a released likelihood need none; method="chain" does')
+        example = None if example is None else check_data(example)
         check_simulates(model, example)
         tau = 1.0 if temperature is None else temperature
         return plan_likelihood(

@@ -80,7 +80,7 @@ class Release:
                 f"{self.guarantee.arithmetic:.1e} of ε pays for finite precision. Accounting: {self.guarantee.method}."
             )
         if self.run.get("method") == "likelihood":
-            lines.append(f"Ran: {self.kernel}; {chains} × {steps} independent draws.")
+            lines.append(f"Ran: {self.kernel}; {chains} × {steps} draws.")
             return "\n".join([*lines, *self.notes])
         ran = f"{chains} chain{'s' if chains > 1 else ''} of {steps} steps"
         if self.run.get("stopped") == "interrupted":

@@ -89,6 +89,8 @@ def sample(
         if posterior.n != plan.n:
             raise ValueError(f"the plan is for n = {plan.n} records, the data hold {posterior.n}; plan again")
     if isinstance(plan, LikelihoodPlan):
+        if init is not None:
+            raise ValueError("init given beside a plan, which has its own region to begin from; give one or the other")
         if checkpoint is not None:
             raise ValueError('a likelihood release is over in a few sums and takes no checkpoint; method="chain" does')
         return _release_likelihood(plan, model, posterior.data, RandomSource(seed), progress)
@@ -161,12 +163,13 @@ def _release(plan: Plan, model: ModelLike, progress: Progress, stopped: str) -> 
 def _release_likelihood(
     plan: LikelihoodPlan, model: ModelLike, data: PyTree, source: RandomSource, show: bool
 ) -> Release:
-    """Draws from a released likelihood, dealt out to ``chains`` at random: they are independent of each other."""
+    """Draws from a released likelihood; each chain gets whole groups of them, which share one draw of the noise."""
     with StageBar(len(plan.totals), show) as bar:
         by_group = run_plan(plan, model, data, source, bar.update)
-    pooled = by_group.reshape(-1, by_group.shape[-1])
-    order = np.random.default_rng(int(source.bits("order", (1,))[0])).permutation(len(pooled))
-    dealt = pooled[order[: plan.chains * plan.steps]].reshape(plan.chains, plan.steps, -1)
+    rng = np.random.default_rng(int(source.bits("order", (1,))[0]))
+    shares = np.array_split(by_group, plan.chains) if plan.chains <= len(by_group) // 2 else [by_group] * plan.chains
+    pooled = [share.reshape(-1, share.shape[-1]) for share in shares]
+    dealt = np.stack([draws[rng.choice(len(draws), plan.steps, replace=len(draws) < plan.steps)] for draws in pooled])
     with jax.enable_x64(True):
         positions = jax.device_get(jax.vmap(jax.vmap(flat_model(model).unravel))(dealt))
     noise = predicted(by_group)
@@ -198,8 +201,8 @@ def _issued(guarantee: Guarantee | None, source: RandomSource) -> tuple[Guarante
     if guarantee is None:
         return None, {"no_guarantee": "the algorithm is not private, or its arithmetic is not proven at this cost"}
     if source.reproducible:
-        why = f"this run was made with seed=, so its coins can be recomputed; leave seed out and it would be {guarantee}"
-        return None, {"no_guarantee": why}
+        why = "this run was made with seed=, so its coins can be recomputed; leave seed out and it would be"
+        return None, {"no_guarantee": f"{why} {guarantee}"}
     return guarantee, {}
 
 

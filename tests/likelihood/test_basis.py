@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpmcmc as dp
-from dpmcmc.likelihood.basis import CLIPPED, Basis
+from dpmcmc.likelihood.basis import Basis, choose_clip
 from dpmcmc.likelihood.stages import flat_model
 
 
@@ -46,14 +46,26 @@ def test_an_exponential_family_is_carried_exactly_even_between_the_anchors(model
 
 
 def test_features_of_simulated_records_have_the_variances_that_the_scaling_wants():
-    """E f_k² = λ_k, and one in two hundred is longer than the clip."""
+    """E f_k² = λ_k, and at most one in two hundred is longer than the clip."""
     model = dp.models.TiedMixture()
     flat, basis, _ = built(model, width=0.5)
     with jax.enable_x64(True):
         same = np.asarray(model.simulate(jax.random.key(0), np.zeros(2), 1024))
     f = features(flat, basis, same)
     assert np.allclose(np.mean(f**2, axis=0), basis.scales, rtol=1e-6)
-    assert np.mean(np.linalg.norm(f, axis=1) > basis.clip) == pytest.approx(CLIPPED, abs=0.002)
+    assert np.mean(np.linalg.norm(f, axis=1) > basis.clip) <= 0.006
+
+
+def test_the_clip_grows_with_n_where_features_are_skewed_and_not_where_they_are_symmetric():
+    """Clipping a skewed feature biases its sum by n times a mean; a symmetric one's not at all."""
+    rng = np.random.default_rng(0)
+    skewed = np.concatenate([rng.normal(size=(16_384, 1)), rng.chisquare(1, (16_384, 1)) - 1], axis=1)
+    symmetric = rng.normal(size=(16_384, 2))
+    scales = np.ones(2)
+    small, large = (choose_clip(skewed, scales, n, 5.0) for n in (1e2, 1e6))
+    assert large > 1.3 * small
+    small, large = (choose_clip(np.r_[symmetric, -symmetric], scales, n, 5.0) for n in (1e2, 1e6))
+    assert large == small
 
 
 @settings(max_examples=30, deadline=None)

@@ -13,7 +13,7 @@ NORMAL = dp.models.GaussianMean(2)
 
 
 def records(n, seed=0):
-    return np.random.default_rng(seed).normal(size=(n, 2)) + [0.3, -0.2]
+    return np.random.default_rng(seed).normal(size=(n, 2)) + np.array([0.3, -0.2])
 
 
 def test_the_default_recovers_a_normal_posterior_and_its_intervals_know_the_noise():
@@ -31,7 +31,7 @@ def test_the_default_recovers_a_normal_posterior_and_its_intervals_know_the_nois
 
 
 def test_a_bent_posterior_from_the_prior():
-    """Narrow banana, curvature 350, six thousand posterior standard deviations wide a prior: MMD near an exact sample's."""
+    """Narrow banana, curvature 350, from a prior thousands of posterior standard deviations wide."""
     model = dp.models.Banana(2, 350.0)
     with jax.enable_x64(True):
         data = np.asarray(model.simulate(jax.random.key(5), model.truth, 150_000))
@@ -62,7 +62,7 @@ def test_a_small_data_set_gets_a_wide_posterior_and_advice():
 
 
 def test_the_prediction_is_within_a_factor_of_two_of_the_outcome():
-    """Root mean square error of the means over 12 runs; a factor of two is 3.4 standard errors of that on a log scale."""
+    """Root mean square error of the means over 12 runs; a factor of two is 3.4 of its standard errors."""
     data = records(5_000)
     mean, variance = NORMAL.exact_posterior(data)
     plan = dp.plan(NORMAL, 5_000, dp.Budget(1.0, 1e-6))
@@ -75,7 +75,7 @@ def test_the_prediction_is_within_a_factor_of_two_of_the_outcome():
 
 
 def test_the_free_sampler_draws_two_modes_in_their_right_weights():
-    """Mixture of N(−3, 1) with weight 0.3 and N(3, 1) with 0.7 as a log likelihood of one record: ±4.5 standard errors."""
+    """N(−3, 1) with weight 0.3 and N(3, 1) with 0.7 as the log likelihood of one record: ±4.5 standard errors."""
     model = dp.Model(
         log_prior=lambda theta: -0.5 * jnp.sum(theta**2) / 100,
         log_likelihood=lambda theta, x: (

@@ -17,7 +17,7 @@ def reproduce(
     ),
     data: Annotated[Path | None, typer.Option(help="Folder of data sets that are not generated (mnist79.npz).")] = None,
 ) -> None:
-    """Run the experiments of a paper; tables as CSV, pictures as PNG and SVG, and checks against the published values."""
+    """Run the experiments of a paper: tables, pictures, and checks against the published values."""
     from importlib import import_module
 
     from rich.console import Console

@@ -5,7 +5,7 @@ exponential family span as many dimensions as it has sufficient statistics, thos
 over a small region. So Σᵢ log p(xᵢ|·), the only thing a posterior needs of the records, is a few numbers.
 
 Take ``anchors`` θ₁..θ_M in the region and records that the model simulates (public). Their centred values
-D_ij = ℓ_i(θ_j) − (mean over j) − (mean over i) have singular values λ_k and functions ψ_k, orthonormal over the anchors:
+D_ij = ℓ_i(θ_j) − (mean over j) − (mean over i) have singular values λ_k and functions ψ_k, orthonormal on the anchors:
 
     ℓ_i(θ) − const ≈ mean(θ) + Σ_k c_ik ψ_k(θ),     c_ik = (1/M) Σ_j D_ij ψ_k(θ_j),     E c_ik² = λ_k².
 
@@ -32,8 +32,11 @@ Values = Callable[[Any, PyTree], Any]
 
 LEAST = 0.02  # components that move the whole log likelihood by less than this many nats are left out
 MOST = 128  # components kept
+FLOOR = 1e-7  # components smaller than this over the largest are rounding
 SPARE = 4  # simulated records kept per component
-CLIPPED = 0.005  # share of simulated records whose features are longer than the clip
+ROWS = 1024  # simulated records that the functions are found from; all are used to choose the clip
+QUANTILES = (0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 1.0)
+"""Clips to choose from: these quantiles of simulated records' feature norms, and half as much again as the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,27 +52,42 @@ class Basis:
     carry: np.ndarray  # (M, m) from values at the anchors to weights of the simulated records
 
     @classmethod
-    def build(cls, values: Values, anchors: np.ndarray, simulated: PyTree, records: float) -> Basis:
-        """From anchors and simulated records, for a log likelihood of so many ``records`` (tempered ones count less)."""
+    def build(
+        cls, values: Values, anchors: np.ndarray, simulated: PyTree, records: float, noise_multiplier: float = 10.0
+    ) -> Basis:
+        """From anchors and simulated records, for the log likelihood of so many ``records`` (temperature·n).
+
+        Anchors where more than one simulated record in a hundred has no finite log likelihood are left out, and then
+        records that have none at some anchor left.
+        """
         table = np.asarray(values(anchors, simulated), np.float64)
-        table = np.nan_to_num(table - np.mean(table, axis=1, keepdims=True), nan=0.0, posinf=0.0, neginf=0.0)
-        mean = np.mean(table, axis=0)
-        rows, columns = table.shape
-        squares, axes = np.linalg.eigh((table - mean).T @ (table - mean) / (rows * columns))
+        columns = np.mean(np.isfinite(table), axis=0) >= 0.99
+        rows = np.all(np.isfinite(table[:, columns]), axis=1)
+        if columns.sum() < 8 or rows.sum() < 16:
+            raise ValueError(
+                f"the log likelihood is not finite at {np.sum(~columns)} of {len(columns)} parameters drawn from the "
+                "region to begin from; give init=, a function of a key that draws parameters where it is"
+            )
+        simulated = jax.tree.map(lambda leaf: np.asarray(leaf)[rows], simulated)
+        anchors, table = np.asarray(anchors, np.float64)[columns], table[rows][:, columns]
+        table -= np.mean(table, axis=1, keepdims=True)
+        mean = np.mean(table[:ROWS], axis=0)
+        away = table[:ROWS] - mean
+        squares, axes = np.linalg.eigh(away.T @ away / away.size)
         sizes, right = np.sqrt(np.maximum(squares[::-1], 0.0)), axes[:, ::-1].T
-        count = int(np.clip(np.sum(records * sizes > LEAST), 1, min(MOST, rows // 2, columns // 2)))
-        scales, functions = np.maximum(sizes[:count], 1e-300), right[:count] * np.sqrt(columns)
-        features = (table - mean) @ functions.T / columns / np.sqrt(scales)
-        clip = float(np.quantile(np.linalg.norm(features, axis=1), 1 - CLIPPED))
-        kept = slice(0, min(rows, max(128, SPARE * (count + 1))))
+        wanted = np.sum((records * sizes > LEAST) & (sizes > FLOOR * sizes[0]))
+        count = int(np.clip(wanted, 1, min(MOST, len(away) // 2, len(anchors) // 2)))
+        scales, functions = np.maximum(sizes[:count], 1e-300), right[:count] * np.sqrt(len(anchors))
+        features = (table - mean) @ functions.T / len(anchors) / np.sqrt(scales)
+        kept = slice(0, min(len(away), max(128, SPARE * (count + 1))))
         return cls(
-            anchors=np.asarray(anchors, np.float64),
+            anchors=anchors,
             mean=mean,
             scales=scales,
             functions=functions,
-            clip=max(clip, 1e-300),
+            clip=choose_clip(features, scales, records, noise_multiplier),
             simulated=jax.tree.map(lambda leaf: leaf[kept], simulated),
-            carry=np.linalg.pinv(table[kept], rcond=1e-12),
+            carry=np.linalg.pinv(table[kept], rcond=1e-10),
         )
 
     @property
@@ -88,3 +106,21 @@ class Basis:
     def weights(self, n: int, sums: np.ndarray) -> np.ndarray:
         """Weights of the simulated records: Σ wᵢ log p(x̃ᵢ|θ) is the log likelihood, at the anchors and between them."""
         return self.log_likelihood(n, sums) @ self.carry
+
+
+def choose_clip(features: np.ndarray, scales: np.ndarray, records: float, noise_multiplier: float) -> float:
+    """The radius at which clipping and noise together do the least harm to the released function.
+
+    Clipping moves the sums by records·E[f − clip f], which for skewed features does not vanish and grows with the
+    number of records; noise is proportional to the radius. Both by simulation, the first less its own sampling error.
+    """
+    lengths = np.linalg.norm(features, axis=1)
+    radii = np.quantile(lengths, QUANTILES)
+    best, least = float(radii[0]), np.inf
+    for radius in (*radii, 1.5 * radii[-1]):
+        lost = features * np.maximum(0.0, 1 - radius / np.maximum(lengths, 1e-300))[:, None]
+        bias = records**2 * (lost.mean(axis=0) ** 2 - lost.var(axis=0) / len(lost))
+        harm = max(float(scales @ bias), 0.0) + scales.sum() * (2 * noise_multiplier * radius) ** 2
+        if harm < least:
+            best, least = float(radius), harm
+    return max(best, 1e-300)

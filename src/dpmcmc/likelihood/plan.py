@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc import privacy
-from dpmcmc.likelihood.basis import Basis
+from dpmcmc.likelihood.basis import MOST, Basis
 from dpmcmc.likelihood.records import Flat, release_features
 from dpmcmc.likelihood.stages import GROUPS, Region, first_region, flat_model, run_stages
 from dpmcmc.mechanisms import stream
@@ -28,6 +28,7 @@ SHARES = (0.03, 0.04, 0.06, 0.87)
 """Of the budget (in squared noise multipliers), for each stage: three to find the posterior, one to draw it."""
 
 DRAWS = 2048
+ODD = 0.1  # share of the noise's variance that survives averaging over ±noise, where the posterior is not normal
 REHEARSAL = 20_000  # simulated records that stand for all in a prediction
 
 
@@ -101,12 +102,15 @@ def plan_likelihood(
     spent = privacy.epsilon(event, delta)
     if spent > epsilon:
         raise ValueError(f"{stages} releases cost epsilon = {spent:.6g}, more than {epsilon:.6g}")
+    for total in totals:
+        total.check_dimension(MOST)
     arithmetic = 2 * RELATIVE_ERROR * stages
-    guarantee = Guarantee(budget.epsilon, budget.delta, event.relation, spent.method, arithmetic)
+    cost = min((float(spent) + arithmetic) * (1 + 2**-50), budget.epsilon)
+    guarantee = Guarantee(cost, budget.delta, event.relation, spent.method, arithmetic)
     with jax.enable_x64(True):
         region = first_region(model, flat_model(model), example)
     steps = DRAWS // chains if steps is None else steps
-    receipt = Receipt("log likelihood", budget.epsilon, budget.delta, event=event)
+    receipt = Receipt("log likelihood", cost, budget.delta, event=event)
     made = LikelihoodPlan(n, chains, steps, temperature, budget, guarantee, receipt, totals, region, example)
     if not predict:
         return made
@@ -126,6 +130,7 @@ def run_plan(
     with jax.enable_x64(True):
         keys = source.bits("noise", (len(plan.totals), *stream.KEY_SHAPE))
         public = jax.random.key(int(source.bits("public", (1,))[0] >> 1))
+        source.advance()  # no noise is ever drawn twice
         records = jax.tree.map(jnp.asarray, data)
 
         def sums(stage: int, basis: Basis) -> np.ndarray:
@@ -139,8 +144,8 @@ def rehearse(model: ModelLike, plan: LikelihoodPlan, seed: int = 0) -> Predictio
     """The whole run on records simulated at a point of the first region (or on the public example): reads no record."""
     flat = flat_model(model)
     with jax.enable_x64(True):
-        key = jax.random.key(seed)
-        records = rehearsal_records(model, flat, plan, key)
+        key, data_key = jax.random.split(jax.random.key(seed))
+        records = rehearsal_records(model, flat, plan, data_key)
         count = jax.tree.leaves(records)[0].shape[0]
         rng = np.random.default_rng(seed)
         values = jax.jit(flat.values)
@@ -148,6 +153,7 @@ def rehearse(model: ModelLike, plan: LikelihoodPlan, seed: int = 0) -> Predictio
         def sums(stage: int, basis: Basis) -> np.ndarray:
             features = np.asarray(values(basis.anchors, records))
             features = (features - features.mean(axis=1, keepdims=True) - basis.mean) @ basis.projection
+            features = features[np.all(np.isfinite(features), axis=1)]
             lengths = np.linalg.norm(features, axis=1, keepdims=True)
             whole = plan.n / count * np.sum(features / np.maximum(lengths, 1.0), axis=0)
             return whole + plan.totals[stage].std * rng.normal(size=basis.size)
@@ -168,8 +174,10 @@ def predicted(draws: np.ndarray) -> Prediction:
     within = np.mean(np.var(draws, axis=1, ddof=1), axis=0)
     between = np.maximum(np.var(np.mean(draws, axis=1), axis=0, ddof=1) - within / draws.shape[1], 0.0)
     ratio = between / np.maximum(within, 1e-300)
-    ess = draws.shape[0] * draws.shape[1]
-    return Prediction(float(ess), float(np.sqrt(np.mean(ratio))), float(np.sqrt(1 + np.mean(ratio))))
+    # pairs of groups have opposite noise, which takes the noise out of the mean; what is left is like 1/count
+    count = draws.shape[0] * draws.shape[1]
+    ess = float(np.min((within + between) / (within / count + between / draws.shape[0] * ODD)))
+    return Prediction(ess, float(np.sqrt(np.mean(ratio))), float(np.sqrt(1 + np.mean(ratio))))
 
 
 def advice(plan: LikelihoodPlan, prediction: Prediction, wanted: float = 0.5) -> tuple[str, ...]:

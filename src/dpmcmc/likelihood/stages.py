@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -22,8 +23,9 @@ from dpmcmc.likelihood.records import Flat
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import start
 
-ANCHORS, SIMULATED = 256, 1024
-GROUPS, PILOT_PARTICLES = 32, 32
+ANCHORS, SIMULATED = 256, 16_384
+GROUPS, LEAST_PARTICLES = 32, 64
+PILOT_GROUPS, PILOT_PARTICLES = 8, 192  # few and large, so that none is lost on the way from a wide region
 WIDER = 1.5  # the normal that a stage's particles begin from, over the last stage's region
 REACH = 3.0  # of a region without a prior to draw from, in standard deviations of one record's posterior
 PILOT_POWER = 0.25  # of the posterior that is the next stage's region
@@ -41,10 +43,10 @@ class Region:
 
 
 def first_region(model: ModelLike, flat: Flat, example: PyTree | None) -> Region:
-    """The prior, if the model can draw from it; else where ``init`` draws; else around ``init`` at the model's scale."""
+    """Where ``init`` draws, if it does; else the prior, if the model can draw from it; else around ``init``."""
     sample_prior, init = getattr(model, "sample_prior", None), model.init
-    if sample_prior is not None or callable(init):
-        one = init if sample_prior is None else sample_prior
+    if callable(init) or sample_prior is not None:
+        one = init if callable(init) else sample_prior
 
         def draw(key: Any, count: int) -> np.ndarray:
             return np.stack([np.asarray(flat.ravel(one(k))) for k in jax.random.split(key, count)])
@@ -55,7 +57,7 @@ def first_region(model: ModelLike, flat: Flat, example: PyTree | None) -> Region
             except (TypeError, ValueError, jax.errors.JAXTypeError):  # a function of keys that JAX cannot trace
                 return draw(key, count)
 
-        return Region(draw_at_once, sample_prior is not None)
+        return Region(draw_at_once, not callable(init))
     shape = geometry(model, example)
     centre, root = np.asarray(flat.ravel(shape.theta)), REACH * shape.posterior_root(1.0)
     return Region(lambda key, count: centre + np.asarray(jax.random.normal(key, (count, len(centre)))) @ root.T, False)
@@ -71,31 +73,35 @@ def run_stages(
     model: Flat,
     region: Region,
     sums: Sums,
-    noise: tuple[float, ...],
+    noise: tuple[float, ...],  # standard deviations over the clip
     n: int,
     temperature: float,
     particles: int,
     example: PyTree | None,
     key: Any,
 ) -> np.ndarray:
-    """Draws (group, particle, parameter) of the posterior that knows its noise; ``noise`` is the std of each stage's."""
+    """Draws (group, particle, parameter) of the posterior that knows its noise. Groups come in pairs with noise ±e."""
     key, first = jax.random.split(key)
-    points = region.draw(first, GROUPS * PILOT_PARTICLES)
+    points = region.draw(first, PILOT_GROUPS * PILOT_PARTICLES)
     for stage, std in enumerate(noise):
         last = stage == len(noise) - 1
         keys = jax.random.split(jax.random.fold_in(key, stage), 6)
+        points = points[np.isfinite(np.asarray(jax.vmap(model.log_prior)(jnp.asarray(points))))]
+        if len(points) < ANCHORS:
+            raise ValueError("the region to begin from lies mostly outside the prior's support; give another init=")
         anchors = points[np.asarray(jax.random.choice(keys[0], len(points), (ANCHORS,), replace=False))]
         records = simulate(model, points, example, keys[1:3])
-        basis = Basis.build(jax.jit(model.values), anchors, records, temperature * n)
+        basis = Basis.build(_values(model), anchors, records, temperature * n, std / 2)
         noisy = sums(stage, basis)
-        imputed = noisy - std * np.asarray(jax.random.normal(keys[3], (GROUPS, basis.size)))
+        groups, count = (GROUPS, max(particles, LEAST_PARTICLES)) if last else (PILOT_GROUPS, PILOT_PARTICLES)
+        half = np.asarray(jax.random.normal(keys[3], (groups // 2, basis.size)))
+        imputed = noisy - std * np.stack([half, -half], axis=1).reshape(groups, -1)
         centre, root = points.mean(axis=0), _root(np.cov(points, rowvar=False).reshape(points.shape[1], -1))
         from_prior = region.is_prior and stage == 0
-        count = particles if last else PILOT_PARTICLES
         if from_prior:
-            begin = region.draw(keys[4], GROUPS * count)
+            begin = region.draw(keys[4], groups * count)
         else:
-            begin = centre + np.asarray(jax.random.normal(keys[4], (GROUPS * count, len(centre)))) @ (WIDER * root).T
+            begin = centre + np.asarray(jax.random.normal(keys[4], (groups * count, len(centre)))) @ (WIDER * root).T
         problem = smc.Problem(
             basis.simulated,
             jnp.asarray(basis.weights(n, imputed)),
@@ -104,9 +110,14 @@ def run_stages(
             jnp.asarray(WIDER * root),
             jnp.asarray(from_prior),
         )
-        cloud = smc.sample(model, problem, begin.reshape(GROUPS, count, -1), keys[5])
+        cloud = smc.sample(model, problem, begin.reshape(groups, count, -1), keys[5])
         points = cloud.reshape(-1, cloud.shape[-1])
     return cloud
+
+
+@lru_cache(maxsize=16)
+def _values(model: Flat) -> Any:
+    return jax.jit(model.values)
 
 
 def simulate(model: Flat, points: np.ndarray, example: PyTree | None, keys: Any) -> PyTree:

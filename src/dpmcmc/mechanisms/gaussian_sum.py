@@ -122,7 +122,7 @@ class GaussianSum:
         return (self.whole_sum(vectors) + discrete_gaussian(words)).astype(jnp.float64) * self.unit
 
     def of_gradients(self, words: Array, posterior: Posterior, flat: Array, unravel: Any) -> Array:
-        """The noisy sum of ∇ log p(xᵢ|θ) over all records, a block of them at a time: the same whole numbers, faster."""
+        """The noisy sum of ∇ log p(xᵢ|θ) over all records, block by block: the same whole numbers, faster."""
 
         def gradients(records: Any) -> Array:
             return record_gradients(posterior, flat, unravel, records)
