@@ -23,7 +23,7 @@ def test_the_default_recovers_a_normal_posterior_and_its_intervals_know_the_nois
     mean, variance = NORMAL.exact_posterior(data)
     draws = release.draws["theta"].reshape(-1, 2)
     noise = release.run["mean_error"]
-    assert release.guarantee.epsilon == 1.0
+    assert 1 - 1e-5 < release.guarantee.epsilon <= 1.0
     assert 0.05 < noise < 0.4
     assert np.all(np.abs(draws.mean(0) - mean) / np.sqrt(variance) < 4.5 * (noise + 1 / np.sqrt(len(draws))))
     assert np.allclose(draws.std(0), np.sqrt(variance * (1 + noise**2)), rtol=0.1)

@@ -83,7 +83,7 @@ def test_the_receipt_is_the_composition_of_what_runs_and_fits_the_budget(monkeyp
     multipliers = [event.noise_multiplier for event in made.receipt.event.events]
     together = sum(m**-2 for m in multipliers) ** -0.5
     assert float(privacy.epsilon(Gaussian(together), BUDGET.delta)) == pytest.approx(1.0, rel=1e-3)
-    assert made.guarantee.epsilon == 1.0
+    assert 1 - 1e-5 < made.guarantee.epsilon <= 1.0
 
 
 def test_planning_reads_no_record_and_running_reads_them_only_in_the_sums(monkeypatch):

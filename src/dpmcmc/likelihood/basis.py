@@ -79,7 +79,7 @@ class Basis:
         count = int(np.clip(wanted, 1, min(MOST, len(away) // 2, len(anchors) // 2)))
         scales, functions = np.maximum(sizes[:count], 1e-300), right[:count] * np.sqrt(len(anchors))
         features = (table - mean) @ functions.T / len(anchors) / np.sqrt(scales)
-        kept = slice(0, min(len(away), max(128, SPARE * (count + 1))))
+        kept = slice(0, min(len(away), 2 ** int(np.ceil(np.log2(max(128, SPARE * (count + 1)))))))  # few sizes
         return cls(
             anchors=anchors,
             mean=mean,
