@@ -92,7 +92,7 @@ def run_cells(cells: list[Cell], folder: Path, title: str, console: Console) -> 
                 pd.DataFrame(cell.run()).to_csv(part, index=False)
                 part.rename(path)
             progress.advance(task)
-    tables = [pd.read_csv(folder / f"{cell.key}.csv", float_precision="round_trip") for cell in cells]
+    tables = [pd.read_csv(folder / f"{cell.key}.csv") for cell in cells]
     return pd.concat(tables, ignore_index=True)
 
 
