@@ -182,7 +182,7 @@ def draw(rows: pd.DataFrame) -> Any:
     curves = pd.read_csv(reference("poster_fig3_curves.csv"))
     ours = summary(rows, study.BASELINE)
     truth = summary(rows, np.array([study.SUMMARY["exact"]["exact_tempered_posterior"][m] for m in ("mean", "var")]))
-    picture, axes = plt.subplots(2, 3, figsize=(13, 7), layout="constrained", sharey="row")
+    picture, axes = plt.subplots(2, 3, figsize=(9.6, 5.4), layout="constrained", sharey="row")
     for row, moment in enumerate(("mean", "variance")):
         left, middle, right = axes[row]
         for param, colour in ((1, "tab:red"), (2, "tab:blue")):
@@ -200,12 +200,12 @@ def draw(rows: pd.DataFrame) -> Any:
                     own = truth[(truth["method"] == method) & (truth["measure"] == f"{moment}{param}")]
                     x = "epsilon_published" if axis is middle else "epsilon_dpmcmc"
                     axis.errorbar(own[x], own["error"], own["sem"], fmt="." + style, color=colour, lw=1)
-        left.set(xlim=(0.5, 1.3), ylabel=f"|error of the {moment}|, mean of the runs")
+        left.set(xlim=(0.5, 1.3), ylabel=f"|error of the {moment}|")
         middle.set(xlim=(0.5, 1.3))
         right.set(xlim=(0, None))
     axes[0][0].set_title("published (thick) and ours (points),\nbaseline and ε as published")
     axes[0][1].set_title("the same chains\nagainst the exact posterior")
-    axes[0][2].set_title("optimal correction, batches of 4000; right drift,\nexact posterior, dpmcmc's ε")
+    axes[0][2].set_title("batches of 4000; right drift,\nexact posterior, dpmcmc's ε")
     for axis in axes[1]:
         axis.set_xlabel("ε")
     names = [plt.Line2D([], [], color=c, label=f"θ{p}") for p, c in ((1, "tab:red"), (2, "tab:blue"))]

@@ -31,7 +31,9 @@ def run(settings: Settings, number: int) -> dict[str, Any]:
     data, at = study.records(settings), np.array(PUBLIC_START)
     for stage, (epsilon, tau, steps) in enumerate(STAGES):
         budget = dp.Budget(epsilon, study.STUDY_DELTA)
-        default = dp.plan(dp.models.Started(study.MODEL, at), len(data), budget, chains=1, temperature=tau).kernel
+        default = dp.plan(
+            dp.models.Started(study.MODEL, at), len(data), budget, chains=1, temperature=tau, method="chain"
+        ).kernel
         release = dp.sample(
             study.MODEL,
             data,
