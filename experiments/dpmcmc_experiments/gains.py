@@ -17,8 +17,8 @@ MORE_IS_BETTER = ("length", "effective draws", "records the posterior counts")
 ABOUT = """# What is gained, figure by figure
 
 Made by `python -m dpmcmc_experiments.gains docs/results` from the tables `gains.csv` of each paper. *Published* is the
-published algorithm with its published accounting; *ours* the same chain with dpmcmc's accounting, or the better twin that
-the setting names. *Gain* is the factor, above 1 where ours is better.
+published algorithm with its published accounting; *ours* the same chain with dpmcmc's accounting, or the better twin
+that the setting names. *Gain* is the factor, above 1 where ours is better.
 
 | paper | figure | setting | measure | published | ours | gain |
 |---|---|---|---|---|---|---|
