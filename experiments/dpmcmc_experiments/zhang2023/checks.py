@@ -1,6 +1,6 @@
 """Claims of the paper and of this library, held against the tables.
 
-"paper" is claimed there; "expected" is what a reader would expect of the algorithm, though the paper may not say it.
+"paper" is claimed in its abstract; "expected" is what a reader would expect of the algorithm.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def convergence(rows: pd.DataFrame, settings: Settings) -> list[Check]:
     checks = [
         _labelled(rows),
         Check(
-            "paper: per datum read, DP-fast MH converges faster on minibatches than on all records",
+            "expected: per datum read, DP-fast MH converges faster on minibatches than on all records",
             f"symmetric KL {kl['published']:.2f} against {kl['published-full']:.2f} after {passes:.0f} passes",
             kl["published"] < kl["published-full"],
         ),
@@ -123,7 +123,7 @@ def accuracies(rows: pd.DataFrame, settings: Settings) -> list[Check]:
         *checks,
         _mostly_minibatches(total),
         Check(
-            "paper: per datum read, DP-fast MH is more accurate on minibatches than on all records",
+            "expected: per datum read, DP-fast MH is more accurate on minibatches than on all records",
             f"{mini:.3f} against {full:.3f} after {passes:.0f} passes",
             mini > full,
         ),

@@ -116,7 +116,7 @@ def mixture_gains(settings: Settings) -> list[dict[str, Any]]:
 
 
 def selection_gains(settings: Settings) -> list[dict[str, Any]]:
-    """Effective draws of one chain: the published sampler, without a guarantee, and private ones at one total budget."""
+    """Effective draws of one chain: the published sampler without a guarantee, private ones at one total budget."""
     p, draws = mixture.problem(settings.quick), {}
     ours = {"repaired": "repaired minibatch", "barker": "full-data Barker", "orbit": "selection among 32"}
     for key in ("published", *ours):
