@@ -94,12 +94,12 @@ class Release:
     def trust(self) -> str:
         """One sentence on how far the draws can be trusted, from the draws and the public settings alone."""
         if self.run.get("method") == "likelihood":
-            error = float(self.run["mean_error"])
-            verdict = "" if error < 0.5 else "; a larger epsilon, more records or tempering would bring that down"
+            noise = float(self.run["mean_error"])
+            verdict = "" if noise < 0.5 else "; a larger epsilon, more records or tempering would bring that down"
             return (
                 f"How far to trust it: n = {self.run['n']}, the records count as "
                 f"{self.run['n'] * self.run['temperature']:.0f}; the privacy noise moves posterior means by about "
-                f"{error:.2f} posterior standard deviations, which the intervals include{verdict}."
+                f"{noise:.2f} posterior standard deviations, which the intervals include{verdict}."
             )
         summary = self.summary()
         ess, r_hat = float(summary["ess_bulk"].min()), float(summary["r_hat"].max())

@@ -171,7 +171,7 @@ def _release_likelihood(
     pooled = [share.reshape(-1, share.shape[-1]) for share in shares]
     dealt = np.stack([draws[rng.choice(len(draws), plan.steps, replace=len(draws) < plan.steps)] for draws in pooled])
     with jax.enable_x64(True):
-        positions = jax.device_get(jax.vmap(jax.vmap(flat_model(model).unravel))(dealt))
+        positions = jax.device_get(jax.vmap(jax.vmap(flat_model(model).unravel))(jax.numpy.asarray(dealt)))
     noise = predicted(by_group)
     run: dict[str, Any] = {
         "method": "likelihood",

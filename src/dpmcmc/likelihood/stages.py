@@ -46,7 +46,7 @@ def first_region(model: ModelLike, flat: Flat, example: PyTree | None) -> Region
     """Where ``init`` draws, if it does; else the prior, if the model can draw from it; else around ``init``."""
     sample_prior, init = getattr(model, "sample_prior", None), model.init
     if callable(init) or sample_prior is not None:
-        one = init if callable(init) else sample_prior
+        one: Callable[[Any], PyTree] = init if callable(init) else sample_prior  # type: ignore[assignment]
 
         def draw(key: Any, count: int) -> np.ndarray:
             return np.stack([np.asarray(flat.ravel(one(k))) for k in jax.random.split(key, count)])
