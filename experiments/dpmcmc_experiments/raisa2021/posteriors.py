@@ -19,6 +19,8 @@ PLANE = ("easy-2d", "hard-2d", "tempered-2d", "circle", "hard-gauss-2d")
 PATH_STEPS = 48
 """Leapfrog steps of the pictured path; the chains of figure 6.7 have 40."""
 
+PATHS = 12
+
 
 def table_cells(settings: Settings) -> list[Cell]:
     def rows() -> list[dict[str, Any]]:
@@ -96,7 +98,7 @@ def check_plane(rows: pd.DataFrame, settings: Settings) -> list[Check]:
 
 
 def path_cells(settings: Settings) -> list[Cell]:
-    """One proposal of DP HMC on the circle, point by point.
+    """One proposal of DP HMC on the circle, point by point: of twelve from one start, the one that ends farthest off.
 
     A path of j leapfrog steps is the beginning of a longer one with the same momentum and noise; so its points are the
     ends of paths of growing length.
@@ -106,18 +108,26 @@ def path_cells(settings: Settings) -> list[Cell]:
         posterior, h = problem("circle", 5000 if settings.quick else None), tuning("circle", "hmc")
         start = posterior.model.exact_draws(rng_of("path", "start"), posterior.records, 1)[0]
         lengths = (8, 16) if settings.quick else range(2, PATH_STEPS + 1, 2)
-        words = rng_of("path", "noise").integers(0, 2**64, (1, 8), np.uint64)
-        found = [{"j": 0, "x": start[0], "y": start[1]}]
         with jax.enable_x64(True):
             data = dp.Posterior(posterior.model, jnp.asarray(posterior.records))
-            key = jax.random.key(seed_of("path") % 2**31)
-            for j in lengths:
+            keys = jax.random.split(jax.random.key(seed_of("path") % 2**31), PATHS)
+
+            def ends(j: int, which: Any) -> np.ndarray:
                 leaps = Leapfrog(h.leapfrog_step, j, h.gradient_clip, h.tau_gradient * posterior.setting.n**0.5)
-                shape = leaps.bits(posterior.setting.n)["gradient"]
-                bits = {"gradient": jnp.asarray(words.ravel()[: int(np.prod(shape))].reshape(shape))}
-                move = jax.jit(leaps.propose_privately, static_argnums=2)(key, bits, data, jnp.asarray(start), ())
-                found.append({"j": j, "x": float(move.position[0]), "y": float(move.position[1])})
-        return found
+                shape = (PATHS, *leaps.bits(posterior.setting.n)["gradient"])
+                words = jnp.asarray(rng_of("path", "noise").integers(0, 2**64, shape, np.uint64))
+
+                def end(path: Any) -> Any:
+                    return leaps.propose_privately(
+                        path[0], {"gradient": path[1]}, data, jnp.asarray(start), ()
+                    ).position
+
+                return np.asarray(jax.jit(lambda all: jax.lax.map(end, all))((keys[which], words[which])))
+
+            last = ends(max(lengths), np.arange(PATHS))
+            farthest = [int(np.argmax(np.linalg.norm(last - start, axis=1)))]
+            points = [start, *(ends(j, np.array(farthest))[0] for j in lengths)]
+        return [{"j": j, "x": float(x), "y": float(y)} for j, (x, y) in zip((0, *lengths), points, strict=True)]
 
     return [Cell("path", rows)]
 
