@@ -26,7 +26,8 @@ def quick(tmp_path_factory):
 
 
 def test_every_figure_of_the_paper_is_there():
-    assert list(FIGURES) == ["fig1a", "fig1b", "fig1c", "fig2", "fig3", "figS4", "figS5", "figS6", "gains"]
+    figures = ["fig1a", "fig1b", "fig1c", "fig2", "fig3", "figS4", "figS5", "figS6"]
+    assert list(FIGURES) == [*figures, "clip_bias", "gains"]
 
 
 def test_quick_claims_hold(quick):
@@ -107,14 +108,14 @@ def test_running_moments_are_of_the_positions_from_burn_in_on():
 
 def test_published_drift_is_sgld_of_the_squared_posterior():
     """One step from the same batch: twice the drift, as in the published code."""
-    data, theta, step = study.published_records()[:50], np.array([0.4, 0.2]), 1e-3
+    data, theta, step = study.published_records()[:50], np.array([0.4, 0.2]), 0.02
     squared = dp.models.TiedMixture(study.MODEL.variance, tuple(v / 2 for v in study.MODEL.prior_variances))
     kernel = dp.Kernel(langevin.Every(PlainLangevin(step), 1), dp.acceptance.Always())
     moved = dp.sample(
         squared,
         data,
         kernel=kernel,
-        chains=4000,
+        chains=1000,
         steps=1,
         warmup=0,
         temperature=0.4,
@@ -123,19 +124,19 @@ def test_published_drift_is_sgld_of_the_squared_posterior():
         progress=False,
     ).draws["theta"][:, 0]
     slope = 0.2 * study.record_gradients(theta, data).sum(axis=0) - theta / np.array(study.MODEL.prior_variances)
-    offset = (moved.mean(axis=0) - theta - step * slope) / np.sqrt(step / 4000)
+    offset = (moved.mean(axis=0) - theta - step * slope) / np.sqrt(step / 1000)
     assert np.all(np.abs(offset) < 4)
-    np.testing.assert_allclose(moved.var(axis=0), step, rtol=0.1)
+    np.testing.assert_allclose(moved.var(axis=0), step, rtol=0.2)
 
 
 def test_many_moves_in_one_are_as_many():
     data, step = study.published_records()[:50], 1e-3
     kernel = dp.Kernel(langevin.Every(PlainLangevin(step), 25), dp.acceptance.Always())
     moved = dp.sample(
-        study.MODEL, data, kernel=kernel, chains=4000, steps=1, warmup=0, temperature=1e-9, init=np.zeros(2), seed=1,
+        study.MODEL, data, kernel=kernel, chains=1000, steps=1, warmup=0, temperature=1e-9, init=np.zeros(2), seed=1,
         progress=False,
     ).draws["theta"][:, 0]  # fmt: skip
-    np.testing.assert_allclose(moved.var(axis=0), 25 * step, rtol=0.15)
+    np.testing.assert_allclose(moved.var(axis=0), 25 * step, rtol=0.2)
 
 
 def test_prices_as_published():

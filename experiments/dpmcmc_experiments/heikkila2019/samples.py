@@ -19,7 +19,7 @@ QUANTITIES = ("mean1", "mean2", "variance1", "variance2")
 def non_private(settings: Settings) -> dp.Release:
     """The reference of the paper: Seita et al.'s test on batches of 1000 and more, 40 000 steps."""
     data = study.records(settings)
-    chains, steps = (2, 3000) if settings.quick else (4, 40_000)
+    chains, steps = (2, 2000) if settings.quick else (4, 40_000)
     return dp.sample(
         study.MODEL,
         data,
@@ -35,7 +35,7 @@ def non_private(settings: Settings) -> dp.Release:
 
 
 def private(settings: Settings) -> dp.Release:
-    chains, steps = (4, 3000) if settings.quick else (study.CHAINS, study.STEPS)
+    chains, steps = (4, 2000) if settings.quick else (study.CHAINS, study.STEPS)
     return study.private_chains(settings, "gmm", chains, steps)
 
 
