@@ -68,7 +68,7 @@ def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
     z = means / sems
     said = {b: ", ".join(f"{means.loc[b, c]:+.1%} ± {sems.loc[b, c]:.1%}" for c in columns) for b in BATCHES}
     return [
-        Check("the paper's clip makes variances smaller (3 standard errors)", said[1000], bool((z.loc[1000] < -3).all())),
+        Check("the paper's clip makes variances smaller (3 std. errors)", said[1000], bool((z.loc[1000] < -3).all())),
         Check("the clip of batches of 4000 does not", said[4000], bool((z.loc[4000].abs() <= 3).all())),
         Check("without a clip the variances are exact (3 standard errors)", said[0], bool((z.loc[0].abs() <= 3).all())),
     ]  # fmt: skip
