@@ -2,8 +2,8 @@
 
 Two full-data Barker chains in a row, each within a budget of its own: one from a public point finds the mode while the
 records count as 10⁴, and from its last state the second samples with 10⁵. ε = 0.1 + 0.9. Proposal and metric are those
-of a planned chain; the clip is eight typical log ratios instead of its 3.5, because what a clip does to the place of the
-posterior does not shrink with the number of records, and the posterior does.
+of a planned chain; the clip is eight typical log ratios instead of its 3.5, because what a clip does to the place
+of the posterior does not shrink with the number of records, and the posterior does.
 """
 
 from __future__ import annotations
