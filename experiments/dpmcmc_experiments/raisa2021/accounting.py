@@ -103,14 +103,14 @@ def draw(rows: pd.DataFrame) -> Any:
 
 
 def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
-    theirs = pd.read_csv(reference("thesis_accountant_comparison.csv")).round({"epsilon": 6})
-    ours = rows[~rows["method"].str.startswith("dpmcmc")].round({"epsilon": 6})
+    theirs = pd.read_csv(reference("thesis_accountant_comparison.csv")).round({"epsilon": 4})
+    ours = rows[~rows["method"].str.startswith("dpmcmc")].round({"epsilon": 4})
     both = ours.merge(theirs, on=["algo", "method", "epsilon"], suffixes=("", "_published"))
     same = int((both["iterations"] == both["iterations_published"]).sum())
     want = 3 * 6 if settings.quick else 300
     own = rows[rows["method"] == "dpmcmc: accept bit"].merge(
         rows[rows["method"].isin(["ADP", "RDP"])]
-        .round({"epsilon": 6})
+        .round({"epsilon": 4})
         .drop_duplicates(["algo", "epsilon"], keep="last"),
         on=["algo", "epsilon"],
     )

@@ -30,7 +30,7 @@ QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 CLIP_TOLERANCE = 0.02
 """Our clip fractions are estimates from a few moves, the published ones counts over whole chains."""
 
-CAPS = {("hard-2d", "hmc"): 4.0, ("tempered-10d", "hmc"): 2.0} | {
+CAPS = {("hard-2d", "hmc"): 4.0, ("tempered-10d", "hmc"): 2.0, ("circle", "dpps"): 0.5} | {
     (e, "hmc"): 3.0 for e in ("easy-10d", "tempered-2d", "gauss-30d")
 }
 """Largest ε that is run, where a chain of the largest would take too long."""
