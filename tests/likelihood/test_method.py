@@ -61,6 +61,7 @@ def test_a_small_data_set_gets_a_wide_posterior_and_advice():
     assert "is small" not in str(ample)
 
 
+@pytest.mark.slow
 def test_the_prediction_is_within_a_factor_of_two_of_the_outcome():
     """Root mean square error of the means over 12 runs; a factor of two is 3.4 of its standard errors."""
     data = records(5_000)
