@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -115,7 +115,7 @@ def plan_likelihood(
     if not predict:
         return made
     prediction = rehearse(model, made)
-    return LikelihoodPlan(**{**vars(made), "prediction": prediction, "notes": advice(made, prediction)})
+    return replace(made, prediction=prediction, notes=advice(made, prediction))
 
 
 def run_plan(
