@@ -72,3 +72,17 @@ def test_gains_are_factors_above_one_where_ours_is_better(tmp_path):
     row = {"paper": "raisa2021", "figure": "fig6.1", "setting": "s", "measure": "MMD at equal epsilon"}
     pd.DataFrame([row | {"published": 0.4, "ours": 0.1, "ratio": 0.25}]).to_csv(tmp_path / "raisa2021" / "gains.csv")
     assert "| 0.4 | 0.1 | 4 |" in table(tmp_path)
+
+
+def test_the_table_of_gains_says_where_ours_is_worse(tmp_path):
+    from dpmcmc_experiments.gains import table
+
+    (tmp_path / "zhang2023").mkdir()
+    (tmp_path / "zhang2023.md").touch()
+    row = {"paper": "zhang2023", "figure": "fig2", "setting": "s", "measure": "length at equal epsilon"}
+    values = [(10.0, 250_000.0), (4.0, 2.0), (3.0, 0.0)]
+    pd.DataFrame([row | {"published": p, "ours": o} for p, o in values]).to_csv(tmp_path / "zhang2023" / "gains.csv")
+    page = table(tmp_path)
+    assert "| [Zhang & Zhang (2023)](zhang2023.md) | length at equal ε | 3 | 2 | 0.5 | 0 | 25 000 |" in page
+    assert "| 2 | s | length at equal ε | 10 | 250 000 | 25 000 |" in page
+    assert page.count("**worse** |") == 2

@@ -4,7 +4,7 @@
 """
 
 from dpmcmc_experiments.figures import Figure
-from dpmcmc_experiments.raisa2021 import accounting, clipping, comparison, gains, posteriors
+from dpmcmc_experiments.raisa2021 import accounting, clipping, comparison, gains, posteriors, seeds
 from dpmcmc_experiments.raisa2021.algorithms import ALL, FULL_DATA
 from dpmcmc_experiments.raisa2021.comparison import BANANAS, EXTRA, figure_of, pairs_of
 
@@ -26,8 +26,9 @@ FIGURES: dict[str, Figure] = {
     "fig6.5": figure_of("Clipped log ratios, bananas", ON_BANANAS, ["llr_clip_fraction"]),
     "fig6.6": figure_of("Clipped log ratios, harder posteriors", ON_EXTRA, ["llr_clip_fraction"], 3),
     "fig6.7": figure_of("The circle", ON_CIRCLE, ["mean_error", "llr_clip_fraction"]),
-    "fig6.8": figure_of("Clipped gradients of DP HMC", WITH_GRADIENTS, ["grad_clip_fraction"], 4),
+    "fig6.8": figure_of("Clipped gradients of DP HMC", WITH_GRADIENTS, ["grad_clip_fraction"], 3),
     "acceptance": figure_of("Acceptance, bananas", ON_BANANAS, ["acceptance_rate"]),
     "acceptance-extra": figure_of("Acceptance, harder posteriors", ON_EXTRA, ["acceptance_rate"], 3),
+    "seeds": Figure("The study's own chains", seeds.cells, None, seeds.check),
     "gains": Figure("What dpmcmc gains", gains.cells, gains.draw, gains.check),
 }

@@ -96,7 +96,7 @@ def draw(rows: pd.DataFrame) -> Any:
             axis.plot(curve["epsilon"], curve["iterations"], "--o" if own else "-", label=method, color=f"C{i}", ms=3)
         axis.set(title=title, xlabel="ε", ylabel="iterations")
         axis.set_yscale("log")
-        axis.legend(fontsize=8)
+        axis.legend(fontsize=8, loc="lower right")
     figure.suptitle("flat banana, d = 2; broad pale lines: the published curves", fontsize=10)
     figure.tight_layout()
     return figure

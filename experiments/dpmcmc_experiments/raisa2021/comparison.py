@@ -79,7 +79,8 @@ def draw_of(metrics: Sequence[str], columns: int = 2) -> Callable[[pd.DataFrame]
         panels = [(m, e) for m in metrics for e in SETTINGS if e in set(rows["experiment"])]
         columns_used = min(columns, len(panels))
         lines = -(-len(panels) // columns_used)
-        figure, axes = plt.subplots(lines, columns_used, figsize=(6 * columns_used, 3.6 * lines), squeeze=False)
+        wide = 6 if columns_used < 3 else 4.4
+        figure, axes = plt.subplots(lines, columns_used, figsize=(wide * columns_used, 3.6 * lines), squeeze=False)
         for axis, (metric, experiment) in zip(axes.flat, panels, strict=False):
             _panel(axis, rows[rows["experiment"] == experiment], metric, experiment)
         for axis in axes.flat[len(panels) :]:
@@ -88,7 +89,10 @@ def draw_of(metrics: Sequence[str], columns: int = 2) -> Callable[[pd.DataFrame]
         handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[a]) for a in names]
         labels = [algorithms.NAMES[a] for a in names]
         figure.legend(handles, labels, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 0.0), frameon=False)
-        figure.suptitle("quartiles of 20 chains: pale published, dark dpmcmc", fontsize=10)
+        told = "quartiles of 20 chains: pale published, dark dpmcmc"
+        if any(metric.endswith("clip_fraction") for metric in metrics):
+            told += "; a share of clipped terms is one estimate over all our chains, drawn as a dot"
+        figure.suptitle(told, fontsize=10)
         figure.tight_layout()
         return figure
 
@@ -100,18 +104,23 @@ def _panel(axis: Any, rows: pd.DataFrame, metric: str, experiment: str) -> None:
     theirs = theirs[theirs["experiment"] == experiment]
     algos = [a for a in algorithms.ALL if a in set(rows["algo"])]
     gap = np.diff(algorithms.epsilons(experiment)).min()
+    one_estimate = metric.endswith("clip_fraction")
     for i, algo in enumerate(algos):
         shift = gap * (i - (len(algos) - 1) / 2) * 0.8 / len(algos)
         for table, width, alpha in ((theirs, 0.7, 0.3), (ours, 0.35, 1.0)):
             box = table[table["algo"] == algo]
             x, wide = box["epsilon"] + shift, gap * width * 0.8 / len(algos)
+            if table is ours and one_estimate:
+                axis.scatter(x, box["median"], s=22, color=COLOURS[algo], edgecolors="k", linewidths=0.6, zorder=3)
+                continue
             axis.bar(x, box["q3"] - box["q1"], wide, box["q1"], color=COLOURS[algo], alpha=alpha, linewidth=0)
             axis.hlines(box["median"], x - wide / 2, x + wide / 2, color="k", linewidth=0.8)
     if metric == "mmd":
         lines = pd.read_csv(reference("thesis_baseline_mmd.csv")).query("experiment == @experiment")["baseline_mmd"]
         axis.axhspan(lines.min(), lines.max(), color="k", alpha=0.3, linewidth=0)
     axis.set(title=SETTINGS[experiment].title, xlabel="ε", ylabel=METRICS[metric][1])
-    axis.set_ylim(bottom=0)
+    axis.set_ylim(0, 1.08 * max(theirs[theirs["algo"].isin(algos)]["q3"].max(), ours["q3"].max()))
+    axis.set_xticks(algorithms.epsilons(experiment))
 
 
 def check_of(metrics: Sequence[str]) -> Callable[[pd.DataFrame, Settings], list[Check]]:

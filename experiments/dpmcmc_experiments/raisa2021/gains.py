@@ -119,16 +119,24 @@ def _published(experiment: str, algo: str, epsilon: float) -> float:
 
 def draw(rows: pd.DataFrame) -> Any:
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.5))
+    kinds = ["Barker on all data for DP penalty", *(NAMES[a] for a in ("barker", "mdpps", "dpps", "hmc"))]
     for axis, measure in zip(axes, (LENGTH, COST, QUALITY), strict=True):
         part = rows[(rows["measure"] == measure) & (rows["ours"] > 0) & (rows["published"] > 0)]
-        for kind, points in part.groupby(part["setting"].str.split(", ").str[-3]):
-            axis.scatter(points["published"], points["ours"], s=18, label=kind)
+        for i, kind in enumerate(kinds):
+            points = part[[f", {kind}, " in setting for setting in part["setting"]]]
+            if len(points):
+                axis.scatter(points["published"], points["ours"], s=22, color=f"C{i}", marker="os^vD"[i], label=kind)
         ends = [part[["published", "ours"]].min().min(), part[["published", "ours"]].max().max()]
         axis.plot(ends, ends, color="k", linewidth=0.7)
-        axis.set(title=measure, xlabel="published", ylabel="dpmcmc", xscale="log", yscale="log")
-        axis.legend(fontsize=6)
+        axis.set(title=measure.replace("epsilon", "ε"), xlabel="published", ylabel="dpmcmc")
+        if measure != QUALITY:
+            axis.set(xscale="log", yscale="log")
+            axis.xaxis.set_minor_formatter(NullFormatter())
+            axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.legend(fontsize=7)
     figure.tight_layout()
     return figure
 
