@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.acceptance.minibatch_penalty import MinibatchPenalty
+from dpmcmc.acceptance.penalty import clamp
 from dpmcmc.acceptance.seita import GrowingBatch
 from dpmcmc.privacy.accept_bit import penalty_log_accept, penalty_log_reject
 from dpmcmc.privacy.subsampling import penalty_shift
@@ -44,7 +45,7 @@ def test_one_record_moves_the_statistic_by_at_most_the_events_shift(terms, other
     test, n = MinibatchPenalty(batch, clip), 3 * batch
     event = test.event(n, 0.5)
     here, there = (statistic(test, n, 0.5, event.bound * np.array(x)) for x in (terms, [other, *terms[1:]]))
-    assert abs(here - there) <= penalty_shift(event) + 40 * 2.0**-52
+    assert abs(here - there) <= penalty_shift(event) + 3 * clamp(test.std) * 2.0**-52
 
 
 @pytest.mark.parametrize("clip", [1e-3, 0.1, 2.0])

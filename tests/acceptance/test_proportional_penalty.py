@@ -5,14 +5,13 @@ import itertools
 import arviz as az
 import jax
 import jax.numpy as jnp
-import mpmath
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance.penalty import SMALLEST_STD, ProportionalPenalty, penalty_probabilities
+from dpmcmc.acceptance.penalty import ProportionalPenalty, penalty_probabilities
 from dpmcmc.kernel import Kernel, public_log_ratio
 from dpmcmc.mechanisms import coin
 from dpmcmc.posterior import Posterior
@@ -75,27 +74,13 @@ def test_worst_neighbours_differ_by_no_more_than_the_event_claims(multiplier, te
     assert worst > 0.7
 
 
-@pytest.mark.parametrize("std", [SMALLEST_STD, 0.3, 5.0, 40.0])
-def test_probabilities_are_as_precise_for_every_noise(std):
-    ts = np.concatenate([np.linspace(-40, 40, 41), [-1e-3, 1e-6, 0.7]])
-    with jax.enable_x64(True):
-        accept, reject = map(np.asarray, jax.jit(penalty_probabilities)(ts, std))
-    with mpmath.workdps(80):
-        for t, a, r in zip(ts, accept, reject, strict=True):
-            x, s = mpmath.mpf(float(t)), mpmath.mpf(std)
-            exact = mpmath.ncdf(x / s - s / 2) + mpmath.exp(x) * mpmath.ncdf(-x / s - s / 2)
-            for machine, ideal in ((a, exact), (r, 1 - exact)):
-                if machine <= 0.5 and max(machine, ideal) > coin.RAREST:
-                    assert abs(float(machine) / ideal - 1) < coin.RELATIVE_ERROR
-
-
 def test_a_bound_that_is_no_number_refuses_the_move():
     model = dp.Model(log_prior=lambda theta: 0.0, log_likelihood=lambda theta, x: x * theta, init=0.0)
     kernel = Kernel(dp.RandomWalk(1.0), ProportionalPenalty(dp.DistanceClip(1.0), 1.0))
     with jax.enable_x64(True):
         posterior = Posterior(model, jnp.array([1.0, 2.0]), 1.0)
         state = kernel.init(posterior, jnp.float64(0.0), ())
-        for there in (jnp.nan, jnp.inf):
+        for there in (jnp.nan, jnp.inf, 1e12):  # the last has more noise than its units hold
             for word in (0, 2**64 - 2**12):
                 bits = {"coin": jnp.full(2, word, jnp.uint64)}
                 assert not kernel.decide(bits, posterior, state, dp.Move(jnp.float64(there)))[1]

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmcmc.acceptance import Barker, Penalty
+from dpmcmc.acceptance import Barker
+from dpmcmc.acceptance.penalty import LARGEST_STD, SMALLEST_STD, clamp, penalty_probabilities
 from dpmcmc.mechanisms.coin import CLAMP, RAREST, RELATIVE_ERROR, flip
 from dpmcmc.randomness import RandomSource
 
 
-def compiled_probabilities(test, t):
+def compiled(probabilities, t, *std):
     with jax.enable_x64(True):
-        return tuple(np.asarray(p) for p in jax.jit(test.probabilities)(jnp.asarray(t, jnp.float64)))
+        return tuple(np.asarray(p) for p in jax.jit(probabilities)(jnp.asarray(t, jnp.float64), *std))
 
 
 def barker_exact(t):
@@ -23,8 +24,10 @@ def barker_exact(t):
     return 1 / (1 + mpmath.exp(-t)), 1 / (1 + mpmath.exp(t))
 
 
-def penalty_exact(t, std):
-    t, std = mpmath.mpf(float(t)), mpmath.mpf(std)
+def penalty_exact(excess, std):
+    """At t = excess + σ²/2."""
+    std = mpmath.mpf(float(std))
+    t = mpmath.mpf(float(excess)) + std**2 / 2
 
     def cdf(x):
         return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
@@ -33,23 +36,43 @@ def penalty_exact(t, std):
     return cdf(t / std - std / 2) + up, cdf(-t / std + std / 2) - up
 
 
-@pytest.mark.parametrize(
-    ("test", "exact"),
-    [(Barker(1.0), barker_exact)]
-    + [(Penalty(1.0, std), lambda t, std=std: penalty_exact(t, std)) for std in (0.05, 0.3, 1.0, 2.0, 7.0)],
-)
-def test_probabilities_have_a_fifth_of_the_stated_relative_error(test, exact):
-    rng = np.random.default_rng(1)
-    t = np.concatenate([np.linspace(-CLAMP, CLAMP, 801), rng.uniform(-1, 1, 600), rng.uniform(-8, 8, 400)])
+def worst_error(t, probabilities, exact):
     worst = 0.0
     with mpmath.workdps(80):
-        for row in zip(t, *compiled_probabilities(test, t), strict=True):
+        for row in zip(t, *probabilities, strict=True):
             for computed, right in zip(row[1:], exact(row[0]), strict=True):
                 if right >= RAREST / 2:  # below, the coin uses RAREST
                     worst = max(worst, abs(float(computed / right - 1)))
                 else:
                     assert computed <= RAREST
-    assert worst <= RELATIVE_ERROR / 5
+    return worst
+
+
+def test_barkers_probabilities_have_a_fifth_of_the_stated_relative_error():
+    rng = np.random.default_rng(1)
+    t = np.concatenate([np.linspace(-CLAMP, CLAMP, 801), rng.uniform(-1, 1, 600), rng.uniform(-8, 8, 400)])
+    assert worst_error(t, compiled(Barker(1.0).probabilities, t), barker_exact) <= RELATIVE_ERROR / 5
+
+
+STDS = [SMALLEST_STD, 0.1, 0.3, 1.0, 2.0, 4.0, 7.0, 9.0, 10.0, 12.0, 16.0, 20.0, 25.0, 30.0, 37.0, 70.0, LARGEST_STD]
+
+
+@pytest.mark.parametrize("std", [*STDS, 1e3, 1e6])
+def test_the_penaltys_probabilities_have_a_fifth_of_the_stated_relative_error_and_less_with_more_noise(std):
+    rng, edge = np.random.default_rng(1), clamp(std)
+    t = [np.linspace(-edge, edge, 101), std * rng.uniform(-10, 10, 400), std * rng.uniform(-1.5, 1.5, 200)]
+    t = np.clip(np.concatenate([*t, -(std**2) / 2 + rng.uniform(-45, 3, 200)]), -edge, edge)
+    allowed = RELATIVE_ERROR / (5 if std < 1 else 30)
+    assert worst_error(t, compiled(penalty_probabilities, t, std), lambda t: penalty_exact(t, std)) <= allowed
+
+
+@pytest.mark.parametrize("std", [*STDS, 1e3])
+def test_at_the_penaltys_clamp_the_rarer_outcome_has_the_least_probability_of_a_coin(std):
+    with mpmath.workdps(80):
+        assert penalty_exact(clamp(std), std)[1] < RAREST
+        assert penalty_exact(-clamp(std), std)[0] < RAREST
+    accept, reject = compiled(penalty_probabilities, [clamp(std), -clamp(std)], std)
+    assert max(reject[0], accept[1]) < RAREST
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)

@@ -70,6 +70,37 @@ def test_the_statistic_moves_by_at_most_the_shift(sum_here, change, bound, publi
     assert abs(t - other) <= 2 * bound + 40 * 2.0**-52
 
 
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(
+    st.integers(-(2**50), 2**50),
+    st.integers(-2 * LEVELS, 2 * LEVELS),
+    st.floats(2.0**-23, 10.0),
+    st.floats(-1e9, 1e9) | st.sampled_from([np.inf, -np.inf]),
+    st.floats(0.0, 2.0**13),
+)
+def test_about_a_centre_the_statistic_moves_by_at_most_the_shift(sum_here, change, bound, public, centre):
+    unit, clamp = jnp.float64(bound / LEVELS), 50.0
+    whole = sum_here - round(min(max(public, -1e9), 1e9) / float(unit)) + round(centre / float(unit))  # near the centre
+    whole = whole if abs(whole) < 2**55 else sum_here
+    t, other = (
+        float(statistic(jnp.int64(s), unit, jnp.float64(public), clamp, centre)) for s in (whole, whole + change)
+    )
+    assert max(abs(t), abs(other)) <= clamp
+    assert abs(t - other) <= 2 * bound + 3 * clamp * 2.0**-52
+
+
+@pytest.mark.parametrize("bound", [2.0**-23, 1e-3, 7.0])
+def test_a_centre_is_taken_off_exactly(bound):
+    unit, centre = bound / LEVELS, 11250.123456789
+    for away in (0.0, 1.25, -3.0):
+        t = float(statistic(jnp.int64(0), jnp.float64(unit), jnp.float64(centre + away), 40.0, centre))
+        assert t == pytest.approx(away, abs=unit + 1e-11)
+    total = round(centre / unit)  # the records alone: no public term is rounded
+    if total < 2**53:
+        t = float(statistic(jnp.int64(total), jnp.float64(unit), jnp.float64(0.0), 40.0, centre))
+        assert t == pytest.approx(total * unit - centre, abs=1e-11)
+
+
 def test_public_terms_survive_cancellation():
     # the prior says +10⁶ and the records say −10⁶: what is left is exact to a unit
     unit = jnp.float64(0.01 / LEVELS)

@@ -62,7 +62,8 @@ class Acceptance(Protocol):
 class FullDataTest:
     """A test on all records whose bit has a known probability at every value of t.
 
-    t = temperature·Σ clip(log p(xᵢ|θ') − log p(xᵢ|θ)) + public, and the bit is Bernoulli(``probabilities``(t)[0]).
+    t = temperature·Σ clip(log p(xᵢ|θ') − log p(xᵢ|θ)) + public, and the bit is Bernoulli(``probabilities``(t)[0]). A
+    test with noise takes t less a public number, its ``statistic``.
     """
 
     clip: Any
@@ -72,7 +73,7 @@ class FullDataTest:
         object.__setattr__(self, "clip", as_clip(self.clip))
 
     def probabilities(self, t: Array) -> tuple[Array, Array]:
-        """P(accept) and P(reject) at statistic t, each to a small relative error where it is the rarer."""
+        """P(accept) and P(reject) at the statistic, each to a small relative error where it is the rarer."""
         raise NotImplementedError
 
     def event_at(self, shift: float) -> Event:
@@ -101,14 +102,17 @@ class FullDataTest:
     def prepare(self, posterior: Posterior, position: PyTree) -> Array:
         return posterior.record_log_likelihoods(position)
 
+    def total(self, posterior: Posterior, cache: Array, here: PyTree, move: Move) -> tuple[Array, Array, Array]:
+        """The clipped sum in whole units, the unit, and the per-record log likelihoods at the proposed position."""
+        there = posterior.record_log_likelihoods(move.position)
+        bound = self.bound(posterior.model, posterior.temperature, here, move.position)
+        return integer_sum(there - cache, bound), posterior.temperature * bound / LEVELS, there
+
     def statistic(
         self, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array
     ) -> tuple[Array, Array]:
         """t, clamped, and the per-record log likelihoods at the proposed position."""
-        there = posterior.record_log_likelihoods(move.position)
-        bound = self.bound(posterior.model, posterior.temperature, here, move.position)
-        total = integer_sum(there - cache, bound)
-        unit = posterior.temperature * bound / LEVELS
+        total, unit, there = self.total(posterior, cache, here, move)
         return statistic(total, unit, public, coin.CLAMP), there
 
     def decide(

@@ -10,11 +10,11 @@ from jax import Array
 
 from dpmcmc.acceptance.base import Bits, Decision
 from dpmcmc.acceptance.minibatch import MinibatchTest, batch_log_ratios
-from dpmcmc.acceptance.penalty import SMALLEST_STD, Penalty, penalty_probabilities
+from dpmcmc.acceptance.penalty import SMALLEST_STD, Penalty, in_range, less_penalty, penalty_probabilities
 from dpmcmc.mechanisms import batches, coin
 from dpmcmc.mechanisms.batches import check
 from dpmcmc.mechanisms.clip import as_clip
-from dpmcmc.mechanisms.fixed_point import SMALLEST_BOUND, statistic
+from dpmcmc.mechanisms.fixed_point import SMALLEST_BOUND
 from dpmcmc.mechanisms.moments import levels_for, sum_and_spread, whole_terms
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
@@ -75,8 +75,8 @@ class MinibatchPenalty(MinibatchTest):
         return SubsampledPenaltyBit(n, self.batch, self.bound(n, temperature), self.std, temperature)
 
     def statistic(self, ratios: Array, n: int, temperature: float, public: Array) -> Array:
-        """λ, clamped."""
-        return penalised_ratio(ratios, self.bound(n, temperature), n, temperature, public)
+        """λ − σ²/2, clamped."""
+        return less_penalty(*penalised_ratio(ratios, self.bound(n, temperature), n, temperature), public, self.std)
 
     def probabilities(self, ratios: Array, n: int, temperature: float, public: Array) -> tuple[Array, Array]:
         return Penalty(self.clip, self.std).probabilities(self.statistic(ratios, n, temperature, public))
@@ -131,7 +131,8 @@ class ProportionalMinibatchPenalty(MinibatchTest):
         """The noise's standard deviation for this move: public."""
         bound = self.bound(model, n, temperature, here, there)
         moved = self.sensitivity(bound, n, temperature, 3.0 if self.published_noise else 2.0)
-        return jnp.maximum(self.noise_multiplier * (1 + 1e-6) * moved, SMALLEST_STD)  # the sum may round otherwise
+        std = jnp.maximum(self.noise_multiplier * (1 + 1e-6) * moved, SMALLEST_STD)  # the sum may round otherwise
+        return in_range(std, unit_of(bound, n, temperature, self.batch))
 
     def decide(
         self, bits: Bits, posterior: Posterior, cache: PyTree, here: PyTree, move: Move, public: Array
@@ -139,16 +140,21 @@ class ProportionalMinibatchPenalty(MinibatchTest):
         model, n, temperature, there = posterior.model, posterior.n, posterior.temperature, move.position
         ratios = batch_log_ratios(posterior, batches.draw(bits["batch"], n, self.batch), here, there)
         bound, std = self.bound(model, n, temperature, here, there), self.std(model, n, temperature, here, there)
-        t = penalised_ratio(ratios, bound, n, temperature, public)
+        t = less_penalty(*penalised_ratio(ratios, bound, n, temperature), public, std)
         possible = (public > -jnp.inf) & jnp.isfinite(std)  # a bound that is no number refuses the move
         return Decision(coin.flip(bits["coin"], *penalty_probabilities(t, std)) & possible, ())
 
 
-def penalised_ratio(ratios: Array, bound: Array | float, n: int, temperature: float, public: Array) -> Array:
-    """λ = k Σr − (k²/2) Σ(r − r̄)² + public of a batch, log ratios clipped at ±``bound``, in whole units and clamped."""
+def penalised_ratio(ratios: Array, bound: Array | float, n: int, temperature: float) -> tuple[Array, Array]:
+    """k Σr − (k²/2) Σ(r − r̄)² of a batch, log ratios clipped at ±``bound``: a whole number of units, and the unit."""
     batch = ratios.shape[-1]
     levels = levels_for(batch)
     total, spread = sum_and_spread(whole_terms(ratios, bound, levels, MARGIN))
-    unit = jnp.float64(n * temperature / batch * bound / levels)  # k c / levels
+    unit = unit_of(bound, n, temperature, batch)
     penalty = jnp.round(unit / 2 * spread).astype(jnp.int64)  # s²/2 in units
-    return statistic(total - penalty, unit, public, coin.CLAMP)
+    return total - penalty, unit
+
+
+def unit_of(bound: Array | float, n: int, temperature: float, batch: int) -> Array:
+    """The unit of λ, k c / levels."""
+    return jnp.float64(n * temperature / batch * bound / levels_for(batch))

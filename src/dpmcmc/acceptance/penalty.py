@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -11,13 +12,20 @@ from jax.scipy.special import erfc, erfcx
 
 from dpmcmc.acceptance.base import Bits, Decision, FullDataTest
 from dpmcmc.mechanisms import coin
+from dpmcmc.mechanisms.fixed_point import LEVELS, MOST_UNITS, statistic
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Gaussian, PenaltyBit
 from dpmcmc.proposals.base import Move
 
 SMALLEST_STD = 0.05
-LARGEST_STD = 1e3
+
+LARGEST_STD = 150.0
+"""Up to it σ²/2 and the clamp are held in units of the smallest clip bound."""
+
+SERIES_FROM = 20.0
+SERIES = tuple((-1.0) ** k * math.prod(range(1, 2 * k, 2)) for k in range(8, -1, -1))
+"""x·M(x) = Σ_k (−1)^k (2k − 1)!! x^(−2k): from x = 20 the first term left out is below 2e-16."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,13 @@ class Penalty(FullDataTest):
             raise ValueError(
                 f"Penalty: std must lie in [{SMALLEST_STD}, {LARGEST_STD:g}], got {self.std!r}; with less, take Barker"
             )
+
+    def statistic(
+        self, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array
+    ) -> tuple[Array, Array]:
+        """t − σ²/2, clamped, and the per-record log likelihoods at the proposed position."""
+        total, unit, there = self.total(posterior, cache, here, move)
+        return less_penalty(total, unit, public, self.std), there
 
     def probabilities(self, t: Array) -> tuple[Array, Array]:
         return penalty_probabilities(t, self.std)
@@ -77,8 +92,17 @@ class ProportionalPenalty(FullDataTest):
 
     def std(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
         """The noise's standard deviation for this move: public."""
-        shift = (1 + 1e-6) * self.shift(model, temperature, here, there)  # the sum may round its bound otherwise
-        return jnp.maximum(self.noise_multiplier * shift, SMALLEST_STD)
+        shift = self.shift(model, temperature, here, there)
+        std = jnp.maximum(self.noise_multiplier * (1 + 1e-6) * shift, SMALLEST_STD)  # the sum may round otherwise
+        return in_range(std, shift / (2 * LEVELS))
+
+    def statistic(
+        self, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array
+    ) -> tuple[Array, Array]:
+        """t − σ²/2, clamped, and the per-record log likelihoods at the proposed position."""
+        total, unit, there = self.total(posterior, cache, here, move)
+        std = self.std(posterior.model, posterior.temperature, here, move.position)
+        return less_penalty(total, unit, public, std), there
 
     def decide(
         self, bits: Bits, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array
@@ -90,15 +114,42 @@ class ProportionalPenalty(FullDataTest):
         return Decision(accepted, jnp.where(accepted, there, cache))
 
 
+def clamp(std: Array | float) -> Array | float:
+    """t − σ²/2 is clamped to ± this: there the rarer outcome is rarer than ``coin.RAREST``, so the bit stays the same.
+
+    Above, P(reject) < Φ(−10); below, P(accept) ≤ e^t ≤ e⁻⁴² if σ ≤ 20, and < 2φ(10) else.
+    """
+    return 42.0 + 10.0 * std
+
+
+def less_penalty(total: Array, unit: Array, public: Array, std: Array | float) -> Array:
+    """t − σ²/2 with t = unit·total + public, clamped; as much as t depends on one record, this does."""
+    return statistic(total, unit, public, clamp(std), centre=0.5 * std**2)
+
+
+def in_range(std: Array, unit: Array) -> Array:
+    """``std``, or NaN (which refuses the move) where σ²/2 and the clamp are more than a whole number of units holds."""
+    return jnp.where(0.5 * std**2 + clamp(std) <= MOST_UNITS / 2 * unit, std, jnp.nan)
+
+
 def penalty_probabilities(t: Array, std: Array | float) -> tuple[Array, Array]:
-    """P(accept) and P(reject) of the penalty test with the noise integrated out."""
-    a, half = t / std, std / 2
-    accept = _normal_cdf(a - half) + jnp.exp(t) * _normal_cdf(-a - half)
-    # 1 − accept = φ(x) (M(x) − M(x + σ)), x = a − σ/2, M the Mills ratio: no cancellation where it is small
-    x = jnp.maximum(a - half, -1.0)
-    tail = jnp.exp(-0.5 * x**2) * (erfcx(x / np.sqrt(2)) - erfcx((x + std) / np.sqrt(2))) / 2
-    reject = jnp.where(a - half > -1.0, tail, 1 - accept)
+    """P(accept) and P(reject) of the penalty test, its noise integrated out; ``t`` is the log ratio less σ²/2.
+
+    With x = t/σ, y = x + σ and Mills ratio M: Φ(x) + φ(x) M(y) and φ(x) (M(x) − M(y)), where nothing large cancels.
+    """
+    x = t / std
+    y = x + std
+    density, mills_y = jnp.exp(-0.5 * x**2) / np.sqrt(2 * np.pi), mills(jnp.maximum(y, -1.0))
+    behind = jnp.exp(jnp.minimum(t + 0.5 * std**2, 0.0)) * _normal_cdf(-y)  # the same as φ(x) M(y)
+    accept = _normal_cdf(x) + jnp.where(y > -1.0, density * mills_y, behind)
+    reject = jnp.where(x > -1.0, density * (mills(jnp.maximum(x, -1.0)) - mills_y), 1 - accept)
     return jnp.where(accept < 0.5, accept, 1 - reject), reject
+
+
+def mills(x: Array) -> Array:
+    """M(x) = (1 − Φ(x))/φ(x) for x ≥ −1; from ``SERIES_FROM`` by its series, as JAX's erfcx is 0 about x = 37.6."""
+    series = jnp.polyval(jnp.asarray(SERIES), 1 / jnp.maximum(x, SERIES_FROM) ** 2) / jnp.maximum(x, SERIES_FROM)
+    return jnp.where(x < SERIES_FROM, np.sqrt(np.pi / 2) * erfcx(jnp.minimum(x, SERIES_FROM) / np.sqrt(2)), series)
 
 
 def _normal_cdf(x: Array) -> Array:

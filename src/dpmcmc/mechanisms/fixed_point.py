@@ -18,6 +18,9 @@ LEVELS = 2**24
 SMALLEST_BOUND = 2.0**-23
 """Clip bounds (tempered) are raised to this, so that a unit never underflows the clamp of the decision."""
 
+MOST_UNITS = 2.0**61
+"""Public terms are held as whole numbers of units up to this: with the smallest bound, up to 2¹⁴."""
+
 
 def integer_sum(terms: Array, bound: Array) -> Array:
     """Σ round(clip(term / bound)·LEVELS) as a 64-bit integer. NaN counts as 0, ±∞ as the bound.
@@ -32,14 +35,19 @@ def integer_sum(terms: Array, bound: Array) -> Array:
     return jnp.sum(whole, dtype=jnp.int64)
 
 
-def statistic(total: Array, unit: Array, public: Array, clamp: float) -> Array:
-    """t = unit·total + public, clamped to ±``clamp``, with the two added as whole numbers of units.
+def statistic(total: Array, unit: Array, public: Array, clamp: Array | float, centre: Array | float = 0.0) -> Array:
+    """t − ``centre``, t = unit·total + public, clamped to ±``clamp``, all added as whole numbers of units.
 
-    ``public`` (log prior and proposal ratios) is rounded to units, so that nothing is lost by cancellation: between
-    neighbours t moves by at most 2·LEVELS·unit and one rounding of a number no larger than the clamp.
+    ``public`` (log prior and proposal ratios) and ``centre`` are rounded to units, so that nothing is lost by
+    cancellation: between neighbours the result moves by at most 2·LEVELS·unit and two roundings, each of a number no
+    larger than twice the result. What rounding took from the centre is public and is put back.
     """
-    far = 2.0**53
-    public_units = jnp.round(jnp.clip(public / unit, -far, far)).astype(jnp.int64)
-    edge = jnp.clip(jnp.ceil(clamp / unit), 0, far).astype(jnp.int64)
-    t = jnp.clip(total + public_units, -edge, edge).astype(jnp.float64) * unit
-    return jnp.clip(t, -clamp, clamp)  # where a unit is coarse, the edge lies beyond the clamp
+
+    def in_units(value: Array | float) -> Array:
+        return jnp.round(jnp.clip(value / unit, -MOST_UNITS, MOST_UNITS))
+
+    edge = jnp.clip(jnp.ceil(clamp / unit) + 1, 0, MOST_UNITS).astype(jnp.int64)
+    centre_units = in_units(centre)
+    whole = total + in_units(public).astype(jnp.int64) - centre_units.astype(jnp.int64)
+    t = jnp.clip(whole, -edge, edge).astype(jnp.float64) * unit - (centre - centre_units * unit)
+    return jnp.clip(t, -clamp, clamp)  # the edge lies beyond the clamp
