@@ -152,12 +152,5 @@ def test_a_typical_move_has_the_published_clip():
 def test_the_studys_random_numbers_give_its_chains():
     boxes = comparison.published_boxes("llr_clip_fraction").set_index(["experiment", "algo", "epsilon"])
     farthest = [float(share) for share in boxes.loc[("hard-2d", "hmc", 1.0), "fliers"].split(";")]
-    share = seeds.chain(problem("hard-2d"), "hmc", 1.0, 0, np.inf, 10**9)["llr_clip"]
+    share = seeds.chain(problem("hard-2d"), "hmc", 1.0, 0)["llr_clip"]
     assert np.abs(np.array(farthest) - share).min() < 1e-6
-
-
-def test_a_clamped_statistic_keeps_dp_hmc_where_it_starts():
-    # far from the posterior the noise is large, so a good move needs t beyond σ²/2, and that beyond the clamp
-    free, clamped = (seeds.chain(problem("hard-2d"), "hmc", 1.0, 17, c, 20) for c in (np.inf, seeds.CLAMP))
-    assert free["acceptance"] > 0.1
-    assert clamped["acceptance"] == 0
