@@ -18,7 +18,7 @@ from dpmcmc.likelihood import LikelihoodPlan, plan_likelihood
 from dpmcmc.mechanisms.clip import DistanceClip
 from dpmcmc.mechanisms.coin import RELATIVE_ERROR
 from dpmcmc.mechanisms.gaussian_sum import TAIL
-from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.base import ModelLike, PyTree, Started
 from dpmcmc.posterior import Posterior, check_data, check_temperature, start
 from dpmcmc.privacy import Bound, Budget, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.proposals import RandomWalk
@@ -75,6 +75,7 @@ def plan(
     steps: int | None = None,
     warmup: int | None = None,
     temperature: float | None = None,
+    init: PyTree | None = None,
     example: PyTree | None = None,
     method: str | None = None,
     predict: bool = True,
@@ -87,10 +88,13 @@ def plan(
     of private decisions: full-data Barker with a random walk scaled by the model's public geometry (see
     :mod:`dpmcmc.geometry`), tempered if the budget could not pay for a usable chain otherwise.
 
+    ``init`` is a public starting point, or a function of a key that draws one, in place of the model's own.
     ``temperature`` below 1 tempers; ``steps`` are per chain; left out, the budget decides. ``budget`` is None for
     kernels that are not private, which get no guarantee.
     """
     _check(n, chains, steps, temperature)
+    if init is not None:
+        model = Started(model, init)
     if method not in (None, "likelihood", "chain"):
         raise ValueError(f'method must be "likelihood" or "chain", got {method!r}')
     if kernel is not None and method is not None:

@@ -53,12 +53,15 @@ def sample(
     ``plan`` made beforehand. Public mistakes raise before anything is charged or read; private values never raise.
 
     - ``init``: a public starting point in place of the model's (never computed from the records without paying), or a
-      function ``init(key)`` that draws one for each chain.
+      function ``init(key)`` that draws one for each chain. The default method begins from the region where such a
+      function draws; from a point, only if the model cannot draw from its prior.
     - ``checkpoint``: a file to resume from if it exists, and to write while running (a secret; deleted at the end).
     - ``progress``: show a bar. Ctrl-C stops after the present chunk and returns what ran.
     - ``seed``: repeatable coins for tests and public data. They are not secret, so no guarantee is issued.
     """
     if init is not None:
+        if isinstance(plan, LikelihoodPlan):
+            raise ValueError("init given beside a plan, which has its own region to begin from; give one or the other")
         model = Started(model, init)
     if plan is None:
         budget = None if epsilon is None or delta is None else Budget(epsilon, delta)
@@ -89,8 +92,6 @@ def sample(
         if posterior.n != plan.n:
             raise ValueError(f"the plan is for n = {plan.n} records, the data hold {posterior.n}; plan again")
     if isinstance(plan, LikelihoodPlan):
-        if init is not None:
-            raise ValueError("init given beside a plan, which has its own region to begin from; give one or the other")
         if checkpoint is not None:
             raise ValueError('a likelihood release is over in a few sums and takes no checkpoint; method="chain" does')
         return _release_likelihood(plan, model, posterior.data, RandomSource(seed), progress)
@@ -165,14 +166,15 @@ def _release_likelihood(
 ) -> Release:
     """Draws from a released likelihood; each chain gets whole groups of them, which share one draw of the noise."""
     with StageBar(len(plan.totals), show) as bar:
-        by_group = run_plan(plan, model, data, source, bar.update)
+        found = run_plan(plan, model, data, source, bar.update)
+    by_group = found.theta
     rng = np.random.default_rng(int(source.bits("order", (1,))[0]))
     shares = np.array_split(by_group, plan.chains) if plan.chains <= len(by_group) // 2 else [by_group] * plan.chains
     pooled = [share.reshape(-1, share.shape[-1]) for share in shares]
     dealt = np.stack([draws[rng.choice(len(draws), plan.steps, replace=len(draws) < plan.steps)] for draws in pooled])
     with jax.enable_x64(True):
         positions = jax.device_get(jax.vmap(jax.vmap(flat_model(model).unravel))(jax.numpy.asarray(dealt)))
-    noise = predicted(by_group)
+    noise = predicted(found)
     run: dict[str, Any] = {
         "method": "likelihood",
         "n": plan.n,

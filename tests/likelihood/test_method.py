@@ -88,7 +88,13 @@ def test_the_free_sampler_draws_two_modes_in_their_right_weights():
     flat = flat_model(model)
     with jax.enable_x64(True):
         problem = smc.Problem(
-            np.zeros((1, 1)), jnp.ones((32, 1)), jnp.asarray(1.0), jnp.zeros(1), 5 * jnp.eye(1), jnp.asarray(False)
+            records=np.zeros((1, 1)),
+            weights=jnp.ones((32, 1)),
+            power=jnp.asarray(1.0),
+            centre=jnp.zeros(1),
+            root=5 * jnp.eye(1),
+            reach=jnp.asarray(jnp.inf),
+            from_prior=jnp.asarray(False),
         )
         begin = 5 * np.random.default_rng(0).normal(size=(32, 128, 1))
         draws = smc.sample(flat, problem, begin, jax.random.key(1))

@@ -9,7 +9,7 @@ import typer
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="heikkila2019, raisa2021 or zhang2023.")],
+    paper: Annotated[str, typer.Argument(help="heikkila2019, raisa2021, zhang2023, or utility (the default method).")],
     figure: Annotated[str | None, typer.Option(help="One figure, by its name (fig3); all of them if left out.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small data and few chains: minutes, not hours.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for tables and pictures; what it holds is not run again.")] = Path(
@@ -22,11 +22,11 @@ def reproduce(
 
     from rich.console import Console
 
-    from dpmcmc_experiments.figures import PAPERS, Settings
+    from dpmcmc_experiments.figures import STUDIES, Settings
     from dpmcmc_experiments.figures import reproduce as run
 
-    if paper not in PAPERS:
-        raise typer.BadParameter(f"no paper {paper!r}; there are {', '.join(PAPERS)}")
+    if paper not in STUDIES:
+        raise typer.BadParameter(f"no study {paper!r}; there are {', '.join(STUDIES)}")
     figures = import_module(f"dpmcmc_experiments.{paper}").FIGURES
     if figure is not None and figure not in figures:
         raise typer.BadParameter(f"{paper} has no figure {figure!r}; there are {', '.join(figures)}")

@@ -50,6 +50,7 @@ class Basis:
     clip: float  # radius for features
     simulated: PyTree  # records that carry the released function
     carry: np.ndarray  # (M, m) from values at the anchors to weights of the simulated records
+    whole: bool  # whether all components that matter are kept
 
     @classmethod
     def build(
@@ -88,6 +89,7 @@ class Basis:
             clip=choose_clip(features, scales, records, noise_multiplier),
             simulated=jax.tree.map(lambda leaf: leaf[kept], simulated),
             carry=np.linalg.pinv(table[kept], rcond=1e-10),
+            whole=bool(count >= wanted),
         )
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,8 +14,17 @@ import numpy as np
 
 from dpmcmc import privacy
 from dpmcmc.likelihood.basis import MOST, Basis
-from dpmcmc.likelihood.records import Flat, release_features
-from dpmcmc.likelihood.stages import GROUPS, Region, first_region, flat_model, run_stages
+from dpmcmc.likelihood.records import Flat, release_description, release_features
+from dpmcmc.likelihood.stages import (
+    GROUPS,
+    Draws,
+    RecordsLike,
+    Region,
+    first_region,
+    flat_model,
+    from_example,
+    run_stages,
+)
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import RELATIVE_ERROR, TAIL, GaussianSum
 from dpmcmc.models.base import ModelLike, PyTree
@@ -27,22 +37,35 @@ from dpmcmc.receipts import Guarantee, Receipt
 SHARES = (0.03, 0.04, 0.06, 0.87)
 """Of the budget (in squared noise multipliers), for each stage: three to find the posterior, one to draw it."""
 
+DESCRIPTION, DESCRIBED_SHARES = 0.05, (0.02, 0.02, 0.02, 0.03, 0.03, 0.05, 0.78)
+"""For models that do not know their covariates: first their moments, then more and smaller steps."""
+
+HEADROOM = 1.1  # real covariates with the same moments stand out more than simulated ones: clip so much later
+
 DRAWS = 2048
-ODD = 0.1  # share of the noise's variance that survives averaging over ±noise, where the posterior is not normal
 REHEARSAL = 20_000  # simulated records that stand for all in a prediction
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a plan expects: effective draws, and the errors that the privacy noise makes, each over all parameters.
+    """What a plan expects of a release, against the posterior without privacy; root mean squares over parameters.
 
-    ``mean_error`` is the root mean square error of posterior means in posterior standard deviations; ``widening`` how
-    much wider than the ordinary posterior the released one is, as it knows of that error.
+    - ``mean_error``: of posterior means, in posterior standard deviations: by the noise and by finitely many draws;
+    - ``variance_error``: of posterior variances, relative. The released posterior is wider, as it knows of its noise.
     """
 
-    ess: float
     mean_error: float
-    widening: float
+    variance_error: float
+
+    @property
+    def ess(self) -> float:
+        """Independent draws of the posterior without privacy whose mean would be off by as much."""
+        return 1 / self.mean_error**2
+
+    @property
+    def widening(self) -> float:
+        """How much wider intervals are."""
+        return math.sqrt(1 + self.mean_error**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +80,15 @@ class LikelihoodPlan:
     guarantee: Guarantee
     receipt: Receipt
     totals: tuple[GaussianSum, ...]
+    description: GaussianSum | None
     region: Region
     example: PyTree | None = None
     prediction: Prediction | None = None
     notes: tuple[str, ...] = ()
 
     def describe(self) -> str:
-        return f"the log likelihood released as a function, in {len(self.totals)} stages; draws from it cost nothing"
+        first = "" if self.description is None else "the covariates' moments, then "
+        return f"{first}the log likelihood released as a function, in {len(self.totals)} stages; draws from it are free"
 
     def __str__(self) -> str:
         lines = [
@@ -73,8 +98,9 @@ class LikelihoodPlan:
         if self.prediction is not None:
             p = self.prediction
             lines.append(
-                f"Expected: {p.ess:.0f} effective draws; posterior means off by {p.mean_error:.2f} posterior standard "
-                f"deviations (root mean square); intervals {p.widening:.2f} times as wide, which covers that error."
+                f"Expected: posterior means off by {p.mean_error:.2f} posterior standard deviations, as those of "
+                f"{p.ess:.3g} independent draws would be; variances by {p.variance_error:.0%}. Intervals are "
+                f"{p.widening:.2f} times as wide, which covers that error."
             )
         return "\n".join([*lines, *self.notes])
 
@@ -91,13 +117,15 @@ def plan_likelihood(
     predict: bool,
 ) -> LikelihoodPlan:
     """Divide the budget over the stages and, if asked, rehearse them on simulated records."""
-    stages = len(SHARES)
+    described = example is None and hasattr(model, "describe") and hasattr(model, "simulate_like")
+    shares = (DESCRIPTION, *DESCRIBED_SHARES) if described else SHARES
+    stages = len(shares)
     epsilon = (budget.epsilon - 2 * RELATIVE_ERROR * stages) * (1 - 2**-50)
     delta = budget.delta * math.exp(-RELATIVE_ERROR * stages) - TAIL * stages
     if epsilon <= 0 or delta <= 0:
         raise ValueError(f"the budget {budget} is too small for {stages} releases in machine arithmetic")
     mu = gaussian_mu_limit(epsilon, delta) * (1 - 1e-9)
-    totals = tuple(GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), 1.0)) for share in SHARES)
+    totals = tuple(GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), 1.0)) for share in shares)
     event = Compose(tuple(total.event(n) for total in totals))
     spent = privacy.epsilon(event, delta)
     if spent > epsilon:
@@ -111,7 +139,8 @@ def plan_likelihood(
         region = first_region(model, flat_model(model), example)
     steps = DRAWS // chains if steps is None else steps
     receipt = Receipt("log likelihood", cost, budget.delta, event=event)
-    made = LikelihoodPlan(n, chains, steps, temperature, budget, guarantee, receipt, totals, region, example)
+    first, totals = (totals[0], totals[1:]) if described else (None, totals)
+    made = LikelihoodPlan(n, chains, steps, temperature, budget, guarantee, receipt, totals, first, region, example)
     if not predict:
         return made
     prediction = rehearse(model, made)
@@ -124,11 +153,11 @@ def run_plan(
     data: PyTree,
     source: RandomSource,
     report: Callable[[int], None] = lambda stage: None,
-) -> np.ndarray:
-    """The draws (group, particle, parameter). The only records read are those that ``release_features`` sums."""
+) -> Draws:
+    """The draws. The only records read are those that ``release_features`` sums."""
     flat = flat_model(model)
     with jax.enable_x64(True):
-        keys = source.bits("noise", (len(plan.totals), *stream.KEY_SHAPE))
+        keys = source.bits("noise", (len(plan.totals) + 1, *stream.KEY_SHAPE))
         public = jax.random.key(int(source.bits("public", (1,))[0] >> 1))
         source.advance()  # no noise is ever drawn twice
         records = jax.tree.map(jnp.asarray, data)
@@ -137,7 +166,10 @@ def run_plan(
             report(stage)
             return release_features(flat, records, basis, plan.totals[stage], keys[stage])
 
-        return _stages(plan, flat, sums, public)
+        description = None
+        if plan.description is not None:
+            description = release_description(flat, records, plan.description, keys[-1])
+        return _stages(plan, flat, sums, description, public)
 
 
 def rehearse(model: ModelLike, plan: LikelihoodPlan, seed: int = 0) -> Prediction:
@@ -158,26 +190,53 @@ def rehearse(model: ModelLike, plan: LikelihoodPlan, seed: int = 0) -> Predictio
             whole = plan.n / count * np.sum(features / np.maximum(lengths, 1.0), axis=0)
             return whole + plan.totals[stage].std * rng.normal(size=basis.size)
 
-        return predicted(_stages(plan, flat, sums, key))
+        description = None
+        if plan.description is not None:
+            mean = np.mean(np.asarray(jax.vmap(flat.model.describe)(records)), axis=0)
+            description = mean + plan.description.std / plan.n * rng.normal(size=len(mean))
+        return predicted(_stages(plan, flat, sums, description, key))
 
 
 def rehearsal_records(model: ModelLike, flat: Flat, plan: LikelihoodPlan, key: Any) -> PyTree:
     """Public records that stand for the private ones."""
     if plan.example is not None:
         return jax.tree.map(jnp.asarray, plan.example)
-    theta = flat.unravel(jnp.asarray(np.median(plan.region.draw(key, 1001), axis=0)))
+    points = plan.region.draw(key, 1001)
+    middle = np.median(points, axis=0)
+    spread = np.maximum(np.median(np.abs(points - middle), axis=0), 1e-300)
+    theta = flat.unravel(jnp.asarray(points[np.argmin(np.sum(np.abs(points - middle) / spread, axis=1))]))
     return model.simulate(key, theta, min(plan.n, REHEARSAL))  # type: ignore[attr-defined]
 
 
-def predicted(draws: np.ndarray) -> Prediction:
-    """From draws by group: groups differ by the noise alone."""
-    within = np.mean(np.var(draws, axis=1, ddof=1), axis=0)
-    between = np.maximum(np.var(np.mean(draws, axis=1), axis=0, ddof=1) - within / draws.shape[1], 0.0)
-    ratio = between / np.maximum(within, 1e-300)
-    # pairs of groups have opposite noise, which takes the noise out of the mean; what is left is like 1/count
-    count = draws.shape[0] * draws.shape[1]
-    ess = float(np.min((within + between) / (within / count + between / draws.shape[0] * ODD)))
-    return Prediction(ess, float(np.sqrt(np.mean(ratio))), float(np.sqrt(1 + np.mean(ratio))))
+def predicted(found: Draws) -> Prediction:
+    """From draws by group (group, particle, parameter), groups 2k and 2k + 1 with noise e and −e."""
+    away = found.theta - np.mean(found.theta, axis=1, keepdims=True)
+    variances = np.var(found.theta, axis=1, ddof=1)
+    within = np.maximum(np.mean(variances, axis=0), 1e-300)
+    moved, sampled = _noise_and_sampling(np.mean(found.theta, axis=1), away, found.effects, within)
+    scaled, sampled_too = _noise_and_sampling(variances, away**2, found.effects, within**2)
+    mean, variance = np.mean(moved + sampled), np.mean(moved**2 + scaled + sampled_too)
+    return Prediction(float(np.sqrt(mean)), float(np.sqrt(variance)))
+
+
+def _noise_and_sampling(
+    of_groups: np.ndarray, of_particles: np.ndarray, effects: np.ndarray, unit: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared errors, over ``unit``, of a mean of particles: by the privacy noise, and by finitely many particles.
+
+    Over a pair of groups with noise ±e, half the difference has the noise's effect and half of a group's sampling
+    variance, half the sum only the latter; the average over all pairs has that over their number. Where sampling
+    would drown the noise, its effect is the linear response: ∂E[f]/∂e_k = Cov(f, effect of e_k on the log likelihood).
+    """
+    difference, half_sum = (of_groups[::2] - of_groups[1::2]) / 2, (of_groups[::2] + of_groups[1::2]) / 2
+    sampling = np.var(half_sum, axis=0, ddof=1)
+    seen = np.mean(difference**2, axis=0) - sampling
+    centred, moves = (x - np.mean(x, axis=1, keepdims=True) for x in (of_particles, effects))
+    count = centred.shape[0] * (centred.shape[1] - 1)
+    response = np.einsum("gpj,gpk->jk", centred, moves) / count
+    by_chance = np.mean(centred**2, axis=(0, 1)) * np.sum(np.mean(moves**2, axis=(0, 1))) / count
+    linear = np.maximum(np.sum(response**2, axis=1) - by_chance, 0.0)
+    return np.where(seen > 4 * sampling, seen, linear) / unit, sampling / len(half_sum) / unit
 
 
 def advice(plan: LikelihoodPlan, prediction: Prediction, wanted: float = 0.5) -> tuple[str, ...]:
@@ -198,7 +257,13 @@ def advice(plan: LikelihoodPlan, prediction: Prediction, wanted: float = 0.5) ->
     )
 
 
-def _stages(plan: LikelihoodPlan, flat: Flat, sums: Any, key: Any) -> np.ndarray:
+def _stages(plan: LikelihoodPlan, flat: Flat, sums: Any, description: np.ndarray | None, key: Any) -> Draws:
+    if plan.example is not None:
+        like = RecordsLike(from_example(plan.example))
+    elif description is not None:
+        like = RecordsLike(partial(flat.model.simulate_like, description=description), HEADROOM, confined=True)
+    else:
+        like = RecordsLike(flat.model.simulate)
     particles = -(-plan.chains * plan.steps // GROUPS)
     noise = tuple(total.std for total in plan.totals)
-    return run_stages(flat, plan.region, sums, noise, plan.n, plan.temperature, particles, plan.example, key)
+    return run_stages(flat, plan.region, sums, noise, plan.n, plan.temperature, particles, like, key)

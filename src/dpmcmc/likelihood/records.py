@@ -68,6 +68,26 @@ def _compiled(model: Flat, total: GaussianSum) -> Any:
     return jax.jit(run)
 
 
+def release_description(model: Flat, data: PyTree, total: GaussianSum, key: np.ndarray) -> np.ndarray:
+    """The noisy mean of ``model.describe`` over the records.
+
+    Guarantee: ``total.event(n)`` under substitution of one record, as each record's vector is clipped to norm 1.
+    """
+    return np.asarray(_compiled_description(model, total)(data, jnp.asarray(key)))
+
+
+@lru_cache(maxsize=16)
+def _compiled_description(model: Flat, total: GaussianSum) -> Any:
+    describe = jax.vmap(model.model.describe)
+
+    def run(data: PyTree, key: Array) -> Array:
+        n, count = jax.tree.leaves(data)[0].shape[0], jax.eval_shape(describe, data).shape[1]
+        words = stream.words(key, count * int(np.prod(WORDS))).reshape(count, *WORDS)
+        return total.of_records(words, data, describe) / n
+
+    return jax.jit(run)
+
+
 def release_features(model: Flat, data: PyTree, basis: Basis, total: GaussianSum, key: np.ndarray) -> np.ndarray:
     """Σᵢ clip(features of record i) over the clip radius, with Gaussian noise: ``total`` says how much.
 

@@ -34,13 +34,17 @@ class Cloud(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """exp(``power``·Σ ``weights``·log p(``records``|θ))·prior(θ), one row of weights a group, begun from a normal."""
+    """exp(``power``·Σ ``weights``·log p(``records``|θ))·prior(θ), one row of weights a group, begun from a normal.
+
+    Where ``reach`` is finite, nothing lies beyond it, and particles begin evenly within.
+    """
 
     records: PyTree
     weights: Array  # (group, record)
     power: Array
     centre: Array
     root: Array
+    reach: Array  # distance from the centre, in units of the normal, beyond which the likelihood is not trusted
     from_prior: Array  # whether particles begin at draws of the prior instead of the normal
 
 
@@ -70,10 +74,11 @@ def _compiled(model: Flat) -> Any:
         log_likelihood = jnp.einsum("mgp,gm->gp", values, problem.weights)
         prior = jax.vmap(model.log_prior)(flat).reshape(groups, particles)
         white = jax.scipy.linalg.solve_triangular(problem.root, (flat - problem.centre).T, lower=True)
-        normal = -0.5 * jnp.sum(white**2, axis=0).reshape(groups, particles)
+        squares = jnp.sum(white**2, axis=0).reshape(groups, particles)
         goal = prior + problem.power * log_likelihood
-        start = jnp.where(problem.from_prior, prior, normal)
-        return Cloud(theta, _log(start), _log(goal))
+        start = jnp.where(jnp.isinf(problem.reach), jnp.where(problem.from_prior, prior, -0.5 * squares), 0.0)
+        within = squares <= problem.reach**2
+        return Cloud(theta, _log(jnp.where(within, start, -jnp.inf)), _log(jnp.where(within, goal, -jnp.inf)))
 
     def shrink(cloud: Cloud, left: Array, key: Array) -> tuple[Array, Cloud]:
         """The next step in temperature, and the particles chosen again by their weights for it."""

@@ -11,6 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+LEAST_VARIANCE = 0.01  # of a combination of covariates, when simulated from noisy moments
+TWO_VALUED = 0.95  # a mean square, of covariates in [−1, 1], beyond which they are taken for −1 or 1
+
 
 @dataclass(frozen=True)
 class LogisticRegression:
@@ -74,14 +77,47 @@ class LogisticRegression:
         return jnp.sum(jnp.stack([jnp.abs(theta_new[name].astype(jnp.float64) - theta[name]) for name in self.names]))
 
     def simulate(self, key: Array, theta: dict[str, Array], n: int) -> dict[str, Array]:
-        """n records from public knowledge only: covariates uniform within the declared bounds in one half of them.
+        """n records from public knowledge only: covariates uniform within the declared bounds, or at them.
 
-        In the other half they are at the bounds, as 0/1 covariates always are: what is planned with these records holds
-        for both.
+        The share at the bounds, where 0/1 covariates always are, is itself uniform from record to record.
         """
-        x_key, end_key, y_key = jax.random.split(key, 3)
+        x_key, y_key = jax.random.split(key)
+        return self._outcomes(y_key, theta, self._anywhere(x_key, n))
+
+    def describe(self, record: dict[str, Array]) -> Array:
+        """First and second moments of the covariates, of norm at most 1: what :meth:`simulate_like` asks to know."""
+        x = jnp.asarray(record["x"])
+        moments = jnp.concatenate([x, jnp.outer(x, x)[jnp.triu_indices(len(self.bounds))]])
+        return moments / np.sqrt(len(moments))
+
+    def simulate_like(self, key: Array, theta: dict[str, Array], n: int, description: Array) -> dict[str, Array]:
+        """n records whose covariates have about the moments of ``description``, the mean of :meth:`describe`.
+
+        Normal covariates, moved to the bounds where they are outside; those whose mean square is near 1 must be at
+        the bounds always, and are the signs of shifted normals.
+        """
+        x_key, y_key = jax.random.split(key)
+        return self._outcomes(y_key, theta, self._with_moments(x_key, n, description))
+
+    def _with_moments(self, key: Array, n: int, description: Array) -> Array:
+        count = len(self.bounds)
+        moments = jnp.asarray(description) * np.sqrt(len(description))
+        mean = jnp.clip(moments[:count], -1.0, 1.0)
+        upper = jnp.zeros((count, count)).at[jnp.triu_indices(count)].set(moments[count:])
+        covariance = upper + upper.T - jnp.diag(jnp.diag(upper)) - jnp.outer(mean, mean)
+        values, axes = jnp.linalg.eigh(covariance)
+        root = axes * jnp.sqrt(jnp.maximum(values, LEAST_VARIANCE))
+        away = jax.random.normal(key, (n, count)) @ root.T
+        at_ends = jnp.where(jax.scipy.special.ndtr(-away / jnp.linalg.norm(root, axis=1)) < (1 + mean) / 2, 1.0, -1.0)
+        return jnp.where(jnp.diag(upper) > TWO_VALUED, at_ends, jnp.clip(mean + away, -1.0, 1.0))
+
+    def _anywhere(self, key: Array, n: int) -> Array:
+        x_key, share_key, end_key = jax.random.split(key, 3)
         x = jax.random.uniform(x_key, (n, len(self.bounds)), minval=-1.0, maxval=1.0)
-        x = jnp.where(jax.random.bernoulli(end_key, 0.5, (n, 1)), jnp.sign(x), x)
+        at_bounds = jax.random.uniform(end_key, x.shape) < jax.random.uniform(share_key, (n, 1))
+        return jnp.where(at_bounds, jnp.sign(x), x)
+
+    def _outcomes(self, key: Array, theta: dict[str, Array], x: Array) -> dict[str, Array]:
         logit = theta["intercept"] + x @ jnp.stack([theta[name] for name in self.bounds])
-        y = jax.random.bernoulli(y_key, jax.nn.sigmoid(logit)).astype(x.dtype)
+        y = jax.random.bernoulli(key, jax.nn.sigmoid(logit)).astype(x.dtype)
         return {"x": x, "y": y}

@@ -1,0 +1,134 @@
+"""The default method on Räisä's eight posteriors, from a weak public guess and from the prior, everything paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+
+import dpmcmc as dp
+from dpmcmc_experiments.figures import Cell, Check, Settings, reference, rng_of, seed_of
+from dpmcmc_experiments.raisa2021.problems import CHAINS, SETTINGS, Problem, problem
+from dpmcmc_experiments.utility.scores import Moments, expected, parameters, short
+
+EPSILONS = (1.0, 0.5, 2.0, 0.25, 4.0, 6.0)
+STARTS = ("guess", "prior")
+FAR = 10.0  # posterior standard deviations, in every parameter, between the guess and the posterior's mean
+TARGETS = {  # at most the lowest published median MMD of any algorithm at ε = 6; circle: distance of the mean
+    "easy-2d": 0.122,
+    "easy-10d": 0.270,
+    "tempered-2d": 0.138,
+    "tempered-10d": 0.203,
+    "gauss-30d": 0.227,
+    "hard-2d": 0.526,
+    "hard-gauss-2d": 0.444,
+    "circle": 0.3,
+}
+QUICK = {"n": 20_000, "chains": 1}
+
+
+def cells(settings: Settings) -> list[Cell]:
+    if settings.quick:
+        return [cell("easy-2d", "guess", 1.0, **QUICK)]
+    return [cell(name, start, epsilon) for epsilon in EPSILONS for start in STARTS for name in SETTINGS]
+
+
+def guess(name: str, moments: Moments, chain: int) -> Callable[[Any], Any]:
+    """A normal ``FAR`` standard deviations wide, about a point as far off in every parameter, up or down."""
+    signs = rng_of("guess", name, chain).choice([-1.0, 1.0], len(moments.mean))
+    centre, width = jnp.asarray(moments.mean + FAR * moments.sd * signs), jnp.asarray(FAR * moments.sd)
+    return lambda key: centre + width * jax.random.normal(key, centre.shape)
+
+
+def exact_moments(posterior: Problem) -> Moments:
+    """From many exact draws; the mean of the circle is 0 by symmetry."""
+    draws = posterior.model.exact_draws(rng_of("exact"), posterior.records, 200_000, posterior.setting.temperature)
+    found = Moments.of(draws)
+    return Moments(np.zeros(2), found.sd) if posterior.name == "circle" else found
+
+
+def cell(name: str, start: str, epsilon: float, n: int | None = None, chains: int = CHAINS) -> Cell:
+    """One row for each run: a release of the default method, no setting but the start given."""
+
+    def rows() -> list[dict[str, Any]]:
+        posterior = problem(name, n)
+        setting, moments = posterior.setting, exact_moments(posterior)
+        found, foreseen = [], {}
+        for chain in range(chains):
+            init = guess(name, moments, chain) if start == "guess" else None
+            given = {"temperature": setting.temperature, "init": init}
+            if chain == 0:
+                foreseen = expected(posterior.model, setting.n, epsilon, setting.delta, **given)
+            seed = seed_of("utility", name, start, epsilon, chain)
+            release = dp.sample(
+                posterior.model, posterior.records, epsilon, setting.delta, seed=seed, progress=False, **given
+            )
+            draws = parameters(release)
+            named = {"model": name, "start": start, "epsilon": epsilon, "chain": chain}
+            scores = {"distance": dp.metrics.mean_error(draws, moments.mean)} | moments.errors(draws)
+            if posterior.reference is not None:
+                scores["mmd"] = dp.metrics.mmd_raisa(draws, posterior.reference, seed % 2**31)
+            found.append(short(named | scores | foreseen))
+        return found
+
+    return Cell(f"curves-{name}-{start}-{epsilon:g}", rows)
+
+
+def score_of(model: str) -> str:
+    return "distance" if model == "circle" else "mmd"
+
+
+def quartiles(rows: pd.DataFrame) -> pd.DataFrame:
+    """Quartiles over chains of the measure that the study used for each model."""
+    rows = rows.assign(score=[row[score_of(row["model"])] for _, row in rows.iterrows()])
+    grouped = rows.groupby(["model", "start", "epsilon"], sort=False)["score"]
+    return grouped.quantile([0.25, 0.5, 0.75]).unstack().set_axis(["q1", "median", "q3"], axis=1).reset_index()
+
+
+def published(model: str) -> pd.DataFrame:
+    """The lowest published median at each ε."""
+    boxes = pd.read_csv(reference("thesis_boxplots.csv"))
+    metric = "mean_error" if model == "circle" else "mmd"
+    part = boxes[(boxes["experiment"] == model) & (boxes["metric"] == metric)]
+    return part.groupby("epsilon", as_index=False)["median"].min()
+
+
+def draw(rows: pd.DataFrame) -> Any:
+    import matplotlib.pyplot as plt
+
+    boxes = quartiles(rows)
+    figure, axes = plt.subplots(2, 4, figsize=(15, 6.5))
+    for axis, name in zip(axes.flat, SETTINGS, strict=True):
+        theirs = published(name)
+        axis.plot(theirs["epsilon"], theirs["median"], "k.--", linewidth=0.8, label="best published")
+        axis.axhline(TARGETS[name], color="k", linewidth=0.4)
+        for colour, start in zip(("C0", "C1"), STARTS, strict=True):
+            part = boxes[(boxes["model"] == name) & (boxes["start"] == start)].sort_values("epsilon")
+            axis.plot(part["epsilon"], part["median"], ".-", color=colour, label=f"dpmcmc, from a {start}")
+            axis.fill_between(part["epsilon"], part["q1"], part["q3"], color=colour, alpha=0.25, linewidth=0)
+        label = "distance of the mean" if name == "circle" else "MMD"
+        axis.set(title=SETTINGS[name].title, xlabel="ε", ylabel=label, xscale="log", yscale="log")
+    axes.flat[0].legend(fontsize=7)
+    figure.suptitle("median and quartiles of 20 releases; everything paid for", fontsize=10)
+    figure.tight_layout()
+    return figure
+
+
+def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
+    boxes = quartiles(rows)
+    if settings.quick:
+        fine = bool(np.all(np.isfinite(boxes["median"])) and boxes["median"].max() < 0.5)
+        return [Check("MMD at ε = 1 and n = 20 000 is below 0.5", f"{boxes['median'].max():.3f}", fine)]
+    checks = []
+    for epsilon in (1.0, 0.5):
+        for start in STARTS:
+            part = boxes[(boxes["start"] == start) & (boxes["epsilon"] == epsilon)].set_index("model")["median"]
+            missed = [f"{name} {part[name]:.3f}" for name in part.index if part[name] > TARGETS[name]]
+            claim = f"at ε = {epsilon:g}, from the {start}: medians at most the best published at ε = 6"
+            found = f"{len(part) - len(missed)} of {len(part)}" + (f"; not {', '.join(missed)}" if missed else "")
+            checks.append(Check(claim, found, not missed))
+    return checks

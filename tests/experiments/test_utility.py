@@ -1,0 +1,42 @@
+"""The default method's own study: its quick form, and what it computes itself."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from dpmcmc_experiments.figures import Settings, reference, reproduce
+from dpmcmc_experiments.utility import FIGURES, curves, regression
+from dpmcmc_experiments.utility.scores import Moments
+
+
+def test_the_quick_curve_runs_and_its_check_holds(tmp_path):
+    checks = reproduce("utility", "curves", FIGURES["curves"], tmp_path, Settings(quick=True), Console(quiet=True))
+    assert all(check.holds for check in checks)
+    rows = pd.read_csv(tmp_path / "utility" / "curves.csv")
+    assert {"mmd", "mean_error", "variance_error", "expected_mean_error", "expected_variance_error"} <= set(rows)
+
+
+def test_targets_are_no_easier_than_the_best_published_at_the_largest_epsilon():
+    boxes = pd.read_csv(reference("thesis_boxplots.csv"))
+    mmd = boxes[(boxes["metric"] == "mmd") & (boxes["experiment"] != "circle")]
+    largest = mmd[mmd["epsilon"] == mmd.groupby("experiment")["epsilon"].transform("max")]
+    for name, best in largest.groupby("experiment")["median"].min().items():
+        assert curves.TARGETS[name] <= best + 6e-4
+
+
+def test_errors_are_in_standard_deviations():
+    draws = np.random.default_rng(0).normal(size=(100_000, 2)) * [1.0, 2.0] + [0.5, 0.0]
+    found = Moments(np.zeros(2), np.array([1.0, 1.0])).errors(draws)
+    assert found["mean_error"] == pytest.approx(0.5 / np.sqrt(2), abs=0.01)
+    assert found["variance_error"] == pytest.approx(3 / np.sqrt(2), abs=0.05)
+
+
+def test_the_regression_reference_is_the_posterior():
+    """Importance draws agree with the Laplace approximation, which is good at this n."""
+    model, data, held = regression.rand()
+    draws = regression.exact_draws(model, data)
+    mean, covariance = regression.laplace(model, data)
+    assert np.abs((draws.mean(0) - mean) / np.sqrt(np.diag(covariance))).max() < 0.15
+    assert np.allclose(draws.std(0), np.sqrt(np.diag(covariance)), rtol=0.08)
+    assert 0.5 < regression.loss(draws, held) < 0.7
