@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -15,7 +15,9 @@ from dpmcmc_experiments.figures import Cell, Check, Settings, reference, rng_of,
 from dpmcmc_experiments.raisa2021.problems import CHAINS, SETTINGS, Problem, problem
 from dpmcmc_experiments.utility.scores import Moments, expected, parameters, short
 
-EPSILONS = (1.0, 0.5, 2.0, 0.25, 4.0, 6.0)
+CLAIMED, EPSILONS = (1.0, 0.5), (1.0, 0.5, 2.0, 0.25, 4.0, 6.0)
+"""Where the targets are to be met, and the whole curve."""
+
 STARTS = ("guess", "prior")
 FAR = 10.0  # posterior standard deviations, in every parameter, between the guess and the posterior's mean
 TARGETS = {  # at most the lowest published median MMD of any algorithm at ε = 6; circle: distance of the mean
@@ -31,10 +33,13 @@ TARGETS = {  # at most the lowest published median MMD of any algorithm at ε = 
 QUICK = {"n": 20_000, "chains": 1}
 
 
-def cells(settings: Settings) -> list[Cell]:
-    if settings.quick:
-        return [cell("easy-2d", "guess", 1.0, **QUICK)]
-    return [cell(name, start, epsilon) for epsilon in EPSILONS for start in STARTS for name in SETTINGS]
+def cells_at(epsilons: Sequence[float]) -> Callable[[Settings], list[Cell]]:
+    def cells(settings: Settings) -> list[Cell]:
+        if settings.quick:
+            return [cell("easy-2d", "guess", 1.0, **QUICK)]
+        return [cell(name, start, epsilon) for epsilon in epsilons for start in STARTS for name in SETTINGS]
+
+    return cells
 
 
 def guess(name: str, moments: Moments, chain: int) -> Callable[[Any], Any]:
@@ -108,10 +113,12 @@ def draw(rows: pd.DataFrame) -> Any:
         axis.axhline(TARGETS[name], color="k", linewidth=0.4)
         for colour, start in zip(("C0", "C1"), STARTS, strict=True):
             part = boxes[(boxes["model"] == name) & (boxes["start"] == start)].sort_values("epsilon")
-            axis.plot(part["epsilon"], part["median"], ".-", color=colour, label=f"dpmcmc, from a {start}")
+            axis.plot(part["epsilon"], part["median"], ".-", color=colour, label=f"dpmcmc, from the {start}")
             axis.fill_between(part["epsilon"], part["q1"], part["q3"], color=colour, alpha=0.25, linewidth=0)
         label = "distance of the mean" if name == "circle" else "MMD"
         axis.set(title=SETTINGS[name].title, xlabel="ε", ylabel=label, xscale="log", yscale="log")
+        axis.set_xticks(sorted(EPSILONS), [f"{epsilon:g}" for epsilon in sorted(EPSILONS)])
+        axis.minorticks_off()
     axes.flat[0].legend(fontsize=7)
     figure.suptitle("median and quartiles of 20 releases; everything paid for", fontsize=10)
     figure.tight_layout()
@@ -124,7 +131,7 @@ def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
         fine = bool(np.all(np.isfinite(boxes["median"])) and boxes["median"].max() < 0.5)
         return [Check("MMD at ε = 1 and n = 20 000 is below 0.5", f"{boxes['median'].max():.3f}", fine)]
     checks = []
-    for epsilon in (1.0, 0.5):
+    for epsilon in CLAIMED:
         for start in STARTS:
             part = boxes[(boxes["start"] == start) & (boxes["epsilon"] == epsilon)].set_index("model")["median"]
             missed = [f"{name} {part[name]:.3f}" for name in part.index if part[name] > TARGETS[name]]

@@ -29,6 +29,7 @@ PILOT_GROUPS, PILOT_PARTICLES = 8, 192  # few and large, so that none is lost on
 WIDER = 1.5  # the normal that a stage's particles begin from, over the last stage's region
 REACH = 3.0  # of a region without a prior to draw from, in standard deviations of one record's posterior
 PILOT_POWER = 0.25  # of the posterior that is the next stage's region
+MOST_NATS = 1e4  # a pilot's likelihood spans over its region: about a hundred times narrower, no more at a time
 TRUSTED = 0.95  # share of the region within which an incomplete basis is used at all
 TRIALS, TRIAL_RECORDS = 8, 2048  # simulated data sets that tell what an incomplete basis misses
 MARGIN = 2.0  # real records may be less well caught than simulated ones
@@ -168,7 +169,8 @@ def run_stages(
             begin = region.draw(keys[4], groups * count)
         else:
             begin = normal.draw(keys[4], groups * count)
-        power = 1.0 if last else min(PILOT_POWER, 1 / max(MARGIN * missed, 1e-300))
+        steepest = n * temperature * basis.scales[0]
+        power = 1.0 if last else min(PILOT_POWER, 1 / max(MARGIN * missed, 1e-300), MOST_NATS / steepest)
         problem = smc.Problem(
             basis.simulated,
             jnp.asarray(basis.weights(n, imputed)),
