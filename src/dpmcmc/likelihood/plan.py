@@ -154,7 +154,7 @@ def run_plan(
     source: RandomSource,
     report: Callable[[int], None] = lambda stage: None,
 ) -> Draws:
-    """The draws. The only records read are those that ``release_features`` sums."""
+    """The draws. Only ``release_description`` and ``release_features`` read records, and they release noisy sums."""
     flat = flat_model(model)
     with jax.enable_x64(True):
         keys = source.bits("noise", (len(plan.totals) + 1, *stream.KEY_SHAPE))

@@ -1,4 +1,4 @@
-"""The one place of a likelihood release where records are read: noisy sums of their features."""
+"""The one place of a likelihood release where records are read: noisy sums of their features and descriptions."""
 
 from __future__ import annotations
 
@@ -82,6 +82,7 @@ def _compiled_description(model: Flat, total: GaussianSum) -> Any:
 
     def run(data: PyTree, key: Array) -> Array:
         n, count = jax.tree.leaves(data)[0].shape[0], jax.eval_shape(describe, data).shape[1]
+        total.check_dimension(count)
         words = stream.words(key, count * int(np.prod(WORDS))).reshape(count, *WORDS)
         return total.of_records(words, data, describe) / n
 
