@@ -138,4 +138,18 @@ def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
             claim = f"at ε = {epsilon:g}, from the {start}: medians at most the best published at ε = 6"
             found = f"{len(part) - len(missed)} of {len(part)}" + (f"; not {', '.join(missed)}" if missed else "")
             checks.append(Check(claim, found, not missed))
+    return checks + predictions(rows)
+
+
+def predictions(rows: pd.DataFrame) -> list[Check]:
+    """The plan's expected errors over the root mean square of those found, cell by cell."""
+    squares = rows.assign(mean=rows["mean_error"] ** 2, variance=rows["variance_error"] ** 2)
+    cells = squares.groupby(["model", "start", "epsilon"]).mean(numeric_only=True)
+    mean = np.sqrt(cells["mean"]) / cells["expected_mean_error"]
+    variance = np.sqrt(cells["variance"]) / cells["expected_variance_error"]
+    checks = []
+    for what, ratio in {"errors of means": mean, "effective draws": mean**2, "errors of variances": variance}.items():
+        near = (ratio > 0.5) & (ratio < 2)
+        claim = f"{what} within a factor of two of the plan's in at least 80 % of the cells"
+        checks.append(Check(claim, f"{near.sum()} of {len(near)}", bool(near.mean() >= 0.8)))
     return checks
