@@ -1,6 +1,6 @@
 """Public geometry of a model: what its posterior looks like before any record is read.
 
-The Fisher information of one record, from records that the model itself simulates (or public example records), gives
+The Fisher information of one record, from records that the model itself simulates (or public records), gives
 the scale of a proposal and the metric in which log ratios are clipped. Nothing here may see private records.
 """
 
@@ -44,14 +44,14 @@ class Geometry:
         return vectors / np.sqrt(values)
 
 
-def geometry(model: ModelLike, example: PyTree | None = None) -> Geometry:
-    """The model's geometry at its starting point, from ``example`` (public records) or the model's own simulation."""
-    check_simulates(model, example)
+def geometry(model: ModelLike, public_data: PyTree | None = None) -> Geometry:
+    """The model's geometry at its starting point, from ``public_data`` (public records) or the model's own simulation."""
+    check_simulates(model, public_data)
     simulate = getattr(model, "simulate", None)
     with jax.enable_x64(True):
         key = jax.random.key(_KEY)
         theta = start(model, key, np.dtype(np.float64))
-        records: Any = simulate(key, theta, _SIMULATED) if example is None else example  # type: ignore[misc]
+        records: Any = simulate(key, theta, _SIMULATED) if public_data is None else public_data  # type: ignore[misc]
         theta = start(model, key, np.promote_types(np.float64, precision_of(records)))
         flat, unravel = ravel_pytree(theta)
         score = jax.grad(lambda raveled, record: model.log_likelihood(unravel(raveled), record))
@@ -64,12 +64,12 @@ def geometry(model: ModelLike, example: PyTree | None = None) -> Geometry:
     return Geometry(theta, scores.T @ scores / len(scores), prior_precision)
 
 
-def check_simulates(model: ModelLike, example: PyTree | None) -> None:
+def check_simulates(model: ModelLike, public_data: PyTree | None) -> None:
     """Refuse models that nothing can be planned for without a kernel."""
-    if example is None and getattr(model, "simulate", None) is None:
+    if public_data is None and getattr(model, "simulate", None) is None:
         raise ValueError(
             f"{type(model).__name__} cannot be planned without a kernel: give simulate=(key, theta, n) -> records to "
-            "the model, or public records as example=, or a kernel such as dp.dp_barker(step=0.1, clip=0.05)"
+            "the model, or public records as public_data=, or a kernel such as dp.dp_barker(step=0.1, clip=0.05)"
         )
     with jax.enable_x64(True):
         theta = start(model, jax.random.key(_KEY), np.dtype(np.float64))

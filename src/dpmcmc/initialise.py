@@ -72,7 +72,7 @@ def dpvi(
     full_rank: bool = True,
     temperature: float = 1.0,
     clip: float = CLIP,
-    example: PyTree | None = None,
+    public_data: PyTree | None = None,
     seed: int | None = None,
 ) -> Fit:
     """Fit a Gaussian to the posterior by variational inference with noisy clipped gradients (DPVI).
@@ -83,7 +83,7 @@ def dpvi(
     clipped.
 
     All is done in the model's own metric (:func:`dpmcmc.geometry.geometry`, which simulates records or takes public
-    ones as ``example``): ``clip`` is in units of a record's typical gradient there.
+    ones as ``public_data``): ``clip`` is in units of a record's typical gradient there.
 
     - ``steps``: more steps travel farther with more noise each; the budget is divided among them.
     - ``seed``: repeatable noise for tests and public data; no guarantee is then issued.
@@ -95,7 +95,7 @@ def dpvi(
     if steps < 1 or not (clip > 0 and math.isfinite(clip)):
         raise ValueError(f"steps must be at least 1 and clip positive and finite, got steps={steps}, clip={clip!r}")
     posterior = Posterior.check(model, data, temperature)
-    shape = geometry(model, None if example is None else check_data(example))
+    shape = geometry(model, None if public_data is None else check_data(public_data))
     with jax.enable_x64(True):
         flat, unravel = ravel_pytree(shape.theta)
     origin, n = np.asarray(flat, np.float64), posterior.n

@@ -76,7 +76,7 @@ def plan(
     warmup: int | None = None,
     temperature: float | None = None,
     init: PyTree | None = None,
-    example: PyTree | None = None,
+    public_data: PyTree | None = None,
     method: str | None = None,
     predict: bool = True,
 ) -> Plan | LikelihoodPlan:
@@ -84,7 +84,7 @@ def plan(
 
     Without a ``kernel``, ``method`` is "likelihood": the log likelihood is released once as a function and draws from
     it are free (:mod:`dpmcmc.likelihood`); unless ``predict`` is False the plan says what to expect, by a rehearsal on
-    simulated records or on ``example``, public records like those to come. The other ``method``, "chain", is a chain
+    simulated records or on ``public_data``, public records like those to come. The other ``method``, "chain", is a chain
     of private decisions: full-data Barker with a random walk scaled by the model's public geometry (see
     :mod:`dpmcmc.geometry`), tempered if the budget could not pay for a usable chain otherwise.
 
@@ -104,11 +104,11 @@ def plan(
         assert budget is not None
         if warmup:
             raise ValueError(f'warmup={warmup}: draws of a released likelihood need none; method="chain" does')
-        example = None if example is None else check_data(example)
-        check_simulates(model, example)
+        public_data = None if public_data is None else check_data(public_data)
+        check_simulates(model, public_data)
         tau = 1.0 if temperature is None else temperature
         return plan_likelihood(
-            model, n, budget, chains=chains, steps=steps, temperature=tau, example=example, predict=predict
+            model, n, budget, chains=chains, steps=steps, temperature=tau, public_data=public_data, predict=predict
         )
     notes: list[str] = []
     expected_ess = None
@@ -120,7 +120,7 @@ def plan(
         _check_budget(n, budget)
         assert budget is not None
         if kernel is None:
-            shape = geometry(model, example)
+            shape = geometry(model, public_data)
             kernel, temperature, expected_ess, reason = _default(shape, n, budget, temperature)
             notes.append(reason)
         temperature = 1.0 if temperature is None else temperature

@@ -75,9 +75,11 @@ class Release:
             lines.append(f"NO PRIVACY GUARANTEE: {why}.")
         else:
             lines.append(f"{self.guarantee}".capitalize() + ".")
+            covered = "every draw of every chain, burn-in included, whether or not the chains have converged"
+            if self.run.get("method") == "likelihood":
+                covered = "every draw, and everything on the way to them, whether or not they are any good"
             lines.append(
-                "It covers every draw of every chain, burn-in included, whether or not the chains have converged; "
-                f"{self.guarantee.arithmetic:.1e} of ε pays for finite precision. Accounting: {self.guarantee.method}."
+                f"It covers {covered}; {self.guarantee.arithmetic:.1e} of ε pays for finite precision. Accounting: {self.guarantee.method}."
             )
         if self.run.get("method") == "likelihood":
             lines.append(f"Ran: {self.kernel}; {chains} × {steps} draws.")
@@ -96,6 +98,8 @@ class Release:
         if self.run.get("method") == "likelihood":
             noise = float(self.run["mean_error"])
             verdict = "" if noise < 0.5 else "; a larger epsilon, more records or tempering would bring that down"
+            if noise > 2:
+                verdict = ": treat the draws as a rough location at best, and take more records, epsilon or tempering"
             return (
                 f"How far to trust it: n = {self.run['n']}, the records count as "
                 f"{self.run['n'] * self.run['temperature']:.0f}; the privacy noise moves posterior means by about "

@@ -41,7 +41,7 @@ def sample(
     warmup: int | None = None,
     temperature: float | None = None,
     init: PyTree | None = None,
-    example: PyTree | None = None,
+    public_data: PyTree | None = None,
     checkpoint: str | Path | None = None,
     progress: bool = True,
     seed: int | None = None,
@@ -50,13 +50,15 @@ def sample(
 
     The whole release is differentially private under substitution of one record; the number of records is public.
     Either give the budget (and, if you like, a ``kernel``, ``steps`` per chain, ...: see :func:`dpmcmc.plan`), or a
-    ``plan`` made beforehand. Public mistakes raise before anything is charged or read; private values never raise.
+    ``plan`` made beforehand. Public mistakes, and records that are not finite, raise before anything is charged; other
+    private values never raise.
 
     - ``init``: a public starting point in place of the model's (never computed from the records without paying), or a
       function ``init(key)`` that draws one for each chain. The default method begins from the region where such a
       function draws; from a point, only if the model cannot draw from its prior.
     - ``checkpoint``: a file to resume from if it exists, and to write while running (a secret; deleted at the end).
-    - ``progress``: show a bar. Ctrl-C stops after the present chunk and returns what ran.
+    - ``progress``: show a bar. Ctrl-C stops a chain after the present chunk and returns what ran; the default method,
+      over in seconds, then returns nothing, and has spent its budget.
     - ``seed``: repeatable coins for tests and public data. They are not secret, so no guarantee is issued.
     """
     if init is not None:
@@ -78,13 +80,13 @@ def sample(
             steps=steps,
             warmup=warmup,
             temperature=temperature,
-            example=None if example is None else check_data(example),
+            public_data=None if public_data is None else check_data(public_data),
             method=method,
             predict=False,
         )
     else:
         given = {"epsilon": epsilon, "delta": delta, "kernel": kernel, "method": method}
-        given |= {"steps": steps, "temperature": temperature, "example": example}
+        given |= {"steps": steps, "temperature": temperature, "public_data": public_data}
         doubled = [name for name, value in given.items() if value is not None]
         if doubled:
             raise ValueError(f"{', '.join(doubled)} given beside a plan, which has its own; give one or the other")
@@ -194,7 +196,17 @@ def _release_likelihood(
         receipts=(plan.receipt,),
         kernel=plan.describe(),
         run=run | why,
-        notes=plan.notes,
+        notes=(*plan.notes, *_lost(found.strayed, len(plan.totals))),
+    )
+
+
+def _lost(strayed: int, stages: int) -> tuple[str, ...]:
+    """What a user should know of a run that did not go well; from released sums alone."""
+    if not strayed:
+        return ()
+    return (
+        f"In {strayed} of {stages} stages the free sampler did not get to the released posterior, which may be lost: "
+        "compare with a run from another init= on public or simulated records, or temper.",
     )
 
 

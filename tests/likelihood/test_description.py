@@ -10,7 +10,7 @@ from dpmcmc import privacy
 from dpmcmc.likelihood import smc
 from dpmcmc.likelihood.plan import DESCRIBED_SHARES, run_plan
 from dpmcmc.likelihood.records import release_description, release_features
-from dpmcmc.likelihood.stages import Normal, flat_model
+from dpmcmc.likelihood.stages import NOISE_SPREAD, Draws, Normal, flat_model
 from dpmcmc.mechanisms.gaussian_sum import GaussianSum
 from dpmcmc.randomness import RandomSource
 
@@ -29,15 +29,16 @@ def correlated(n, seed=0):
 
 
 @pytest.mark.parametrize("strange", [np.nan, np.inf, 1e30, -1.0])
-def test_one_record_moves_the_description_by_twice_the_clip_at_most(strange):
+@pytest.mark.parametrize("n", [50, 1100])
+def test_one_record_moves_the_description_by_twice_the_clip_at_most(strange, n):
     flat, total, key = flat_model(MODEL), GaussianSum.of_multiplier(1.0, 4.0), np.arange(4, dtype=np.uint64)
-    data = correlated(50)
+    data = correlated(n)
     found = []
     for value in (strange, 1.0):
         x = data["x"].copy()
         x[0] = value
         with jax.enable_x64(True):
-            found.append(50 * release_description(flat, {**data, "x": x}, total, key))  # the same secret noise
+            found.append(n * release_description(flat, {**data, "x": x}, total, key))  # the same secret noise
     assert np.all(np.isfinite(found))
     assert np.linalg.norm(found[0] - found[1]) <= 2.0 * (1 + 1e-9)
 
@@ -63,7 +64,7 @@ def test_everything_that_reads_records_is_on_the_receipt(monkeypatch):
 
 
 def test_public_records_make_the_description_unnecessary():
-    assert dp.plan(MODEL, 3000, dp.Budget(1.0, 1e-6), example=correlated(500), predict=False).description is None
+    assert dp.plan(MODEL, 3000, dp.Budget(1.0, 1e-6), public_data=correlated(500), predict=False).description is None
 
 
 def test_records_like_a_description_have_its_moments():
@@ -94,6 +95,34 @@ def test_a_regression_on_uneven_covariates_is_right_within_its_noise():
     assert np.all(draws.std(0) / sd > 0.8)
 
 
+def test_a_region_is_as_wide_as_the_noise_in_every_direction():
+    """A normal posterior in 12 dimensions that 16 pairs of noises move: W + spread² V G Gᵀ V, found within a third."""
+    rng = np.random.default_rng(0)
+    scales = np.geomspace(0.1, 1.0, 12)
+    turned, _ = np.linalg.qr(rng.normal(size=(12, 12)))
+    gradients = 3 * turned / scales[:, None]  # of the effects of the noises, each of three standard deviations
+    half = rng.normal(size=(16, 12))
+    shifts = (np.stack([half, -half], axis=1).reshape(32, 12) @ gradients.T) * scales**2
+    theta = shifts[:, None] + scales * rng.normal(size=(32, 64, 12))
+    found = Draws(theta, theta @ gradients).normal()
+    response = gradients * scales[:, None] ** 2
+    truth = np.diag(scales**2) + NOISE_SPREAD**2 * response @ response.T
+    ratios = np.linalg.eigvals(np.linalg.solve(truth, found.root @ found.root.T)).real
+    assert 0.67 < ratios.min()
+    assert ratios.max() < 1.5
+    by_groups = np.linalg.eigvals(np.linalg.solve(truth, np.cov(theta.reshape(-1, 12).T))).real
+    assert by_groups.min() < 0.1  # what the spread of the groups' means would have said
+
+
+def test_no_record_is_read_but_for_the_sums(monkeypatch):
+    """With both sums replaced by noise the run needs no records at all."""
+    made = dp.plan(MODEL, 200, dp.Budget(0.1, 1e-6), predict=False)
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr("dpmcmc.likelihood.plan.release_description", lambda *given: rng.normal(size=9))
+    monkeypatch.setattr("dpmcmc.likelihood.plan.release_features", lambda *given: rng.normal(size=given[2].size))
+    assert np.all(np.isfinite(run_plan(made, MODEL, (), RandomSource(0)).theta))
+
+
 def test_nothing_lies_beyond_the_reach():
     """A likelihood that rises without bound outside: the sampler stays where it is told to."""
     model = dp.Model(lambda t: 0.0, lambda t, x: x * jnp.sum(t**2), init=np.zeros(2))
@@ -110,5 +139,5 @@ def test_nothing_lies_beyond_the_reach():
             reach=jnp.asarray(2.0),
             from_prior=jnp.asarray(False),
         )
-        draws = smc.sample(flat_model(model), problem, begin.reshape(8, 64, 2), jax.random.key(1))
+        draws, _ = smc.sample(flat_model(model), problem, begin.reshape(8, 64, 2), jax.random.key(1))
     assert normal.distances(draws.reshape(-1, 2)).max() <= 2.0 + 1e-9

@@ -97,11 +97,18 @@ def test_the_free_sampler_draws_two_modes_in_their_right_weights():
             from_prior=jnp.asarray(False),
         )
         begin = 5 * np.random.default_rng(0).normal(size=(32, 128, 1))
-        draws = smc.sample(flat, problem, begin, jax.random.key(1))
+        draws, arrived = smc.sample(flat, problem, begin, jax.random.key(1))
+    assert arrived
     shares = (draws > 0).mean((1, 2))
     assert abs(shares.mean() - 0.7) < 4.5 * shares.std(ddof=1) / np.sqrt(32)
     assert abs(shares.mean() - 0.7) < 0.1
     assert draws[draws > 0].std() == pytest.approx(1.0, abs=0.06)
+
+
+def test_a_sampler_that_gives_up_says_so(monkeypatch):
+    monkeypatch.setattr(smc, "MOST_TEMPERATURES", 2)
+    release = dp.sample(NORMAL, records(20_000), 1.0, 1e-6, progress=False)
+    assert "did not get to the released posterior" in str(release)
 
 
 def test_what_the_method_needs_is_said():
@@ -118,7 +125,7 @@ def test_what_the_method_needs_is_said():
 def test_public_records_can_take_the_place_of_a_simulator():
     model = dp.Model(NORMAL.log_prior, NORMAL.log_likelihood, init=np.zeros(2))
     data = records(20_000)
-    release = dp.sample(model, data, 1.0, 1e-6, example=records(2000, seed=9), progress=False)
+    release = dp.sample(model, data, 1.0, 1e-6, public_data=records(2000, seed=9), progress=False)
     mean, variance = NORMAL.exact_posterior(data)
     assert np.all(np.abs(release.draws["theta"].mean((0, 1)) - mean) < 2.5 * np.sqrt(variance))
 

@@ -22,7 +22,7 @@ from dpmcmc.likelihood.stages import (
     Region,
     first_region,
     flat_model,
-    from_example,
+    from_public,
     run_stages,
 )
 from dpmcmc.mechanisms import stream
@@ -82,7 +82,7 @@ class LikelihoodPlan:
     totals: tuple[GaussianSum, ...]
     description: GaussianSum | None
     region: Region
-    example: PyTree | None = None
+    public_data: PyTree | None = None
     prediction: Prediction | None = None
     notes: tuple[str, ...] = ()
 
@@ -113,11 +113,11 @@ def plan_likelihood(
     chains: int,
     steps: int | None,
     temperature: float,
-    example: PyTree | None,
+    public_data: PyTree | None,
     predict: bool,
 ) -> LikelihoodPlan:
     """Divide the budget over the stages and, if asked, rehearse them on simulated records."""
-    described = example is None and hasattr(model, "describe") and hasattr(model, "simulate_like")
+    described = public_data is None and hasattr(model, "describe") and hasattr(model, "simulate_like")
     shares = (DESCRIPTION, *DESCRIBED_SHARES) if described else SHARES
     stages = len(shares)
     epsilon = (budget.epsilon - 2 * RELATIVE_ERROR * stages) * (1 - 2**-50)
@@ -136,11 +136,11 @@ def plan_likelihood(
     cost = min((float(spent) + arithmetic) * (1 + 2**-50), budget.epsilon)
     guarantee = Guarantee(cost, budget.delta, event.relation, spent.method, arithmetic)
     with jax.enable_x64(True):
-        region = first_region(model, flat_model(model), example)
+        region = first_region(model, flat_model(model), public_data)
     steps = DRAWS // chains if steps is None else steps
     receipt = Receipt("log likelihood", cost, budget.delta, event=event)
     first, totals = (totals[0], totals[1:]) if described else (None, totals)
-    made = LikelihoodPlan(n, chains, steps, temperature, budget, guarantee, receipt, totals, first, region, example)
+    made = LikelihoodPlan(n, chains, steps, temperature, budget, guarantee, receipt, totals, first, region, public_data)
     if not predict:
         return made
     prediction = rehearse(model, made)
@@ -173,7 +173,7 @@ def run_plan(
 
 
 def rehearse(model: ModelLike, plan: LikelihoodPlan, seed: int = 0) -> Prediction:
-    """The whole run on records simulated at a point of the first region (or on the public example): reads no record."""
+    """The whole run on records simulated at a point of the first region (or on the public data): reads no record."""
     flat = flat_model(model)
     with jax.enable_x64(True):
         key, data_key = jax.random.split(jax.random.key(seed))
@@ -199,8 +199,8 @@ def rehearse(model: ModelLike, plan: LikelihoodPlan, seed: int = 0) -> Predictio
 
 def rehearsal_records(model: ModelLike, flat: Flat, plan: LikelihoodPlan, key: Any) -> PyTree:
     """Public records that stand for the private ones."""
-    if plan.example is not None:
-        return jax.tree.map(jnp.asarray, plan.example)
+    if plan.public_data is not None:
+        return jax.tree.map(jnp.asarray, plan.public_data)
     points = plan.region.draw(key, 1001)
     middle = np.median(points, axis=0)
     spread = np.maximum(np.median(np.abs(points - middle), axis=0), 1e-300)
@@ -258,8 +258,8 @@ def advice(plan: LikelihoodPlan, prediction: Prediction, wanted: float = 0.5) ->
 
 
 def _stages(plan: LikelihoodPlan, flat: Flat, sums: Any, description: np.ndarray | None, key: Any) -> Draws:
-    if plan.example is not None:
-        like = RecordsLike(from_example(plan.example))
+    if plan.public_data is not None:
+        like = RecordsLike(from_public(plan.public_data))
     elif description is not None:
         like = RecordsLike(partial(flat.model.simulate_like, description=description), HEADROOM, confined=True)
     else:

@@ -1,4 +1,4 @@
-"""The one place of a likelihood release where records are read: noisy sums of their features and descriptions."""
+"""The one place where a likelihood release reads records, once checked: noisy sums of features and descriptions."""
 
 from __future__ import annotations
 

@@ -48,21 +48,24 @@ class Problem(NamedTuple):
     from_prior: Array  # whether particles begin at draws of the prior instead of the normal
 
 
-def sample(model: Flat, problem: Problem, theta: np.ndarray, key: Array) -> np.ndarray:
-    """Particles of the goal, from particles ``theta`` (group, particle, parameter) of the start."""
+def sample(model: Flat, problem: Problem, theta: np.ndarray, key: Array) -> tuple[np.ndarray, bool]:
+    """Particles of the goal, from particles ``theta`` (group, particle, parameter) of the start; whether they got there.
+
+    After ``MOST_TEMPERATURES`` the rest of the way is taken at once, and the particles need not be draws of the goal.
+    """
     evaluate, shrink, move = _compiled(model)
     cloud = evaluate(problem, jnp.asarray(theta))
-    reached, temperatures = 0.0, 0
+    reached, temperatures, arrived = 0.0, 0, True
     while reached < 1.0:
         key, shrink_key, move_key = jax.random.split(key, 3)
         step, cloud = shrink(cloud, 1.0 - reached, shrink_key)
         reached = min(1.0, reached + max(float(step), 1e-9))
         temperatures += 1
-        if temperatures == MOST_TEMPERATURES:
-            reached = 1.0
+        if temperatures == MOST_TEMPERATURES and reached < 1.0:
+            reached, arrived = 1.0, False
         for part in range(LAST_MOVES // MOVES if reached == 1.0 else 1):
             cloud = move(problem, cloud, reached, jax.random.fold_in(move_key, part))
-    return np.asarray(cloud.theta)
+    return np.asarray(cloud.theta), arrived
 
 
 @lru_cache(maxsize=16)

@@ -31,6 +31,7 @@ REACH = 3.0  # of a region without a prior to draw from, in standard deviations 
 PILOT_POWER = 0.25  # of the posterior that is the next stage's region
 MOST_NATS = 1e4  # a pilot's likelihood spans over its region: about a hundred times narrower, no more at a time
 TRUSTED = 0.95  # share of the region within which an incomplete basis is used at all
+NOISE_SPREAD = 1.5  # how much of the noise, in standard deviations, a normal region allows for
 TRIALS, TRIAL_RECORDS = 8, 2048  # simulated data sets that tell what an incomplete basis misses
 MARGIN = 2.0  # real records may be less well caught than simulated ones
 
@@ -88,9 +89,22 @@ class Draws(NamedTuple):
 
     theta: np.ndarray  # (group, particle, parameter)
     effects: np.ndarray  # (group, particle, component)
+    strayed: int = 0  # stages whose particles did not get to their posterior step by step
+
+    def normal(self) -> Normal:
+        """Where the posterior is, ``NOISE_SPREAD`` times the noise included, as a normal.
+
+        The groups' means would tell too, but they are few: of their covariance the narrowest directions are far too
+        narrow, and a region must not be. The linear response to the noise (as in ``plan.predicted``) uses all particles.
+        """
+        theta, effects = (
+            (x - x.mean(axis=1, keepdims=True)).reshape(-1, x.shape[-1]) for x in (self.theta, self.effects)
+        )
+        within, response = theta.T @ theta / len(theta), theta.T @ effects / len(theta)
+        return Normal(self.theta.mean(axis=(0, 1)), _root(within + NOISE_SPREAD**2 * response @ response.T))
 
 
-def first_region(model: ModelLike, flat: Flat, example: PyTree | None) -> Region:
+def first_region(model: ModelLike, flat: Flat, public_data: PyTree | None) -> Region:
     """Where ``init`` draws, if it does; else the prior, if the model can draw from it; else around ``init``."""
     sample_prior, init = getattr(model, "sample_prior", None), model.init
     if callable(init) or sample_prior is not None:
@@ -106,7 +120,7 @@ def first_region(model: ModelLike, flat: Flat, example: PyTree | None) -> Region
                 return draw(key, count)
 
         return Region(draw_at_once, not callable(init))
-    shape = geometry(model, example)
+    shape = geometry(model, public_data)
     values, axes = np.linalg.eigh(shape.fisher + shape.prior_precision)
     known = values[values > 1e-12 * values[-1]]
     if not len(known):
@@ -137,12 +151,14 @@ def run_stages(
     """Draws of the posterior that knows its noise. Groups come in pairs with noise ±e."""
     key, first = jax.random.split(key)
     points, confined = region.draw(first, PILOT_GROUPS * PILOT_PARTICLES), records_like.confined
+    strayed = 0
     for stage, std in enumerate(noise):
         last = stage == len(noise) - 1
         keys = jax.random.split(jax.random.fold_in(key, stage), 6)
         points = points[np.isfinite(np.asarray(jax.vmap(model.log_prior)(jnp.asarray(points))))]
         if len(points) < ANCHORS:
-            raise ValueError("the region to begin from lies mostly outside the prior's support; give another init=")
+            paid = "" if stage == 0 else f"; the budget of {stage} of {len(noise)} stages is spent"
+            raise ValueError(f"the region to begin from is mostly outside the prior's support; give another init={paid}")
         anchors = points[np.asarray(jax.random.choice(keys[0], len(points), (ANCHORS,), replace=False))]
         records = simulate(model, points, records_like.simulate, keys[1:3])
         basis = Basis.build(_values(model), anchors, records, temperature * n, std / 2)
@@ -180,11 +196,15 @@ def run_stages(
             jnp.asarray(reach),
             jnp.asarray(from_prior),
         )
-        cloud = smc.sample(model, problem, begin.reshape(groups, count, -1), keys[5])
+        cloud, arrived = smc.sample(model, problem, begin.reshape(groups, count, -1), keys[5])
         points = cloud.reshape(-1, cloud.shape[-1])
-    values = np.asarray(_values(model)(points, basis.simulated))
-    effects = temperature * values.T @ basis.weights(0, std * np.eye(basis.size)).T
-    return Draws(cloud, effects.reshape(*cloud.shape[:2], -1))
+        values = np.asarray(_values(model)(points, basis.simulated))
+        effects = temperature * power * values.T @ basis.weights(0, std * np.eye(basis.size)).T
+        strayed += not arrived
+        draws = Draws(cloud, effects.reshape(*cloud.shape[:2], -1), strayed)
+        if records_like.confined and not last:
+            points = draws.normal().draw(keys[5], len(points))
+    return draws
 
 
 @lru_cache(maxsize=16)
@@ -192,13 +212,13 @@ def _values(model: Flat) -> Any:
     return jax.jit(model.values)
 
 
-def from_example(example: PyTree) -> Simulator:
+def from_public(public_data: PyTree) -> Simulator:
     """Records drawn from public ones, whatever the parameters."""
-    available = jax.tree.leaves(example)[0].shape[0]
+    available = jax.tree.leaves(public_data)[0].shape[0]
 
     def draw(key: Any, theta: PyTree, n: int) -> PyTree:
         chosen = jax.random.randint(key, (n,), 0, available)
-        return jax.tree.map(lambda leaf: jnp.asarray(leaf)[chosen], example)
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf)[chosen], public_data)
 
     return draw
 
