@@ -1,12 +1,14 @@
 """The default method's own study: its quick form, and what it computes itself."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
 
 from dpmcmc_experiments.figures import Settings, reference, reproduce
-from dpmcmc_experiments.utility import FIGURES, curves, regression
+from dpmcmc_experiments.utility import FIGURES, curves, page, regression
 from dpmcmc_experiments.utility.scores import Moments
 
 
@@ -15,6 +17,20 @@ def test_the_quick_curve_runs_and_its_check_holds(tmp_path):
     assert all(check.holds for check in checks)
     rows = pd.read_csv(tmp_path / "utility" / "curves.csv")
     assert {"mmd", "mean_error", "variance_error"} <= set(rows)
+
+
+def test_effective_draws_per_zcdp_run_quickly(tmp_path):
+    quick = Settings(quick=True)
+    checks = reproduce("utility", "efficiency", FIGURES["efficiency"], tmp_path, quick, Console(quiet=True))
+    assert all(check.holds for check in checks)
+    rows = pd.read_csv(tmp_path / "utility" / "efficiency.csv").set_index("algorithm")
+    barker, orbit = (rows.loc[name, "ess"] / rows.loc[name, "steps"] for name in ("dp_barker", "dp_orbit"))
+    assert orbit > barker  # a choice among many says more than a bit
+
+
+def test_the_page_is_made_from_the_files_beside_it():
+    folder = Path(__file__).parents[2] / "docs" / "results"
+    assert page.rewritten(folder) == (folder / "utility.md").read_text()
 
 
 def test_targets_are_no_easier_than_the_best_published_at_the_largest_epsilon():

@@ -7,7 +7,9 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc.likelihood import smc
+from dpmcmc.likelihood.plan import rehearsal_records
 from dpmcmc.likelihood.stages import flat_model
+from dpmcmc.models.base import Started
 
 NORMAL = dp.models.GaussianMean(2)
 
@@ -138,3 +140,12 @@ def test_draws_come_by_name_and_in_the_number_asked_for():
     assert {name: values.shape for name, values in release.draws.items()} == {"intercept": (3, 70), "age": (3, 70)}
     assert release.to_arviz().posterior.sizes["draw"] == 70
     assert dp.Release.load  # saved and loaded like any other
+
+
+@pytest.mark.parametrize(("init", "middle"), [(None, 0.0), (lambda key: 7.0 + jax.random.normal(key, (2,)), 7.0)])
+def test_a_rehearsal_lies_where_the_model_starts(init, middle):
+    model = Started(NORMAL, NORMAL.init if init is None else init)
+    plan = dp.plan(model, 4000, dp.Budget(1.0, 1e-6), predict=False)
+    with jax.enable_x64(True):
+        simulated = np.asarray(rehearsal_records(model, flat_model(model), plan, jax.random.key(0)))
+    assert np.abs(simulated.mean(0) - middle).max() < (0.08 if init is None else 0.5)

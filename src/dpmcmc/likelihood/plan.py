@@ -28,6 +28,7 @@ from dpmcmc.likelihood.stages import (
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import RELATIVE_ERROR, TAIL, GaussianSum
 from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import start
 from dpmcmc.privacy import Budget
 from dpmcmc.privacy.events import Compose
 from dpmcmc.privacy.gaussian import gaussian_mu_limit
@@ -198,13 +199,16 @@ def rehearse(model: ModelLike, plan: LikelihoodPlan, seed: int = 0) -> Predictio
 
 
 def rehearsal_records(model: ModelLike, flat: Flat, plan: LikelihoodPlan, key: Any) -> PyTree:
-    """Public records that stand for the private ones."""
+    """Public records that stand for the private ones: simulated at ``init``, or in the middle of where it draws."""
     if plan.public_data is not None:
         return jax.tree.map(jnp.asarray, plan.public_data)
-    points = plan.region.draw(key, 1001)
-    middle = np.median(points, axis=0)
-    spread = np.maximum(np.median(np.abs(points - middle), axis=0), 1e-300)
-    theta = flat.unravel(jnp.asarray(points[np.argmin(np.sum(np.abs(points - middle) / spread, axis=1))]))
+    if not callable(model.init):
+        theta = start(model, key, np.dtype(np.float64))
+    else:
+        points = plan.region.draw(key, 1001)
+        middle = np.median(points, axis=0)
+        spread = np.maximum(np.median(np.abs(points - middle), axis=0), 1e-300)
+        theta = flat.unravel(jnp.asarray(points[np.argmin(np.sum(np.abs(points - middle) / spread, axis=1))]))
     return model.simulate(key, theta, min(plan.n, REHEARSAL))  # type: ignore[attr-defined]
 
 
