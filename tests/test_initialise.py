@@ -2,6 +2,8 @@
 
 import functools
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,45 @@ def test_public_mistakes_are_refused(settings, says):
     arguments = {"epsilon": 1.0, "delta": 1e-6} | settings
     with pytest.raises(ValueError, match=says):
         dpvi(dp.models.GaussianMean(1), np.zeros((10, 1)), **arguments)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    model = dp.models.GaussianMean(2)
+    records = np.random.default_rng(0).normal(size=(20_000, 2))
+    return model, records, dpvi(model, records, 0.5, 1e-6, steps=20)
+
+
+@pytest.mark.parametrize("clip", [0.01, dp.DistanceClip(3.5)])
+def test_one_budget_pays_for_a_fit_and_the_chain_after_it(fitted, clip):
+    """The zCDP of both, added up here, is within that of the budget and uses nearly all of it."""
+    model, records, fit = fitted
+    kernel = dp.dp_barker(0.5 * fit.root, clip)
+    plan = dp.plan(model, len(records), dp.Budget(1.0, 1e-6), kernel=kernel, after=fit)
+    limit = privacy.zcdp_limit(1.0, 1e-6)
+    chain = privacy.zcdp(plan.receipt.event) if plan.receipt.filter is None else plan.receipt.filter.limit
+    assert 0.97 * limit < privacy.zcdp(fit.event) + chain <= limit
+    assert (plan.guarantee.epsilon, plan.guarantee.delta) == (1.0, 1e-6)
+    alone = dp.plan(model, len(records), dp.Budget(1.0, 1e-6), kernel=kernel)
+    assert plan.steps < alone.steps
+    release = dp.sample(model, records, plan=replace(plan, steps=10, warmup=0), init=fit.position, progress=False)
+    assert [receipt.purpose for receipt in release.receipts] == ["variational fit", "chains"]
+
+
+def test_what_cannot_be_counted_before_a_chain_is_refused(fitted):
+    model, records, fit = fitted
+    budget, kernel = dp.Budget(1.0, 1e-6), dp.dp_barker(0.1, 0.05)
+    seeded = dpvi(model, records, 0.5, 1e-6, steps=3, seed=1)
+    with pytest.raises(ValueError, match="without a guarantee"):
+        dp.plan(model, len(records), budget, kernel=kernel, after=seeded)
+    with pytest.raises(ValueError, match="all of the budget"):
+        dp.plan(model, len(records), dp.Budget(0.4, 1e-6), kernel=kernel, after=fit)
+    with pytest.raises(ValueError, match="is left, for"):
+        dp.plan(model, len(records), budget, kernel=kernel, steps=10**6, after=(fit,))
+    with pytest.raises(ValueError, match="is left, for 0 steps"):
+        dp.plan(model, len(records), budget, kernel=dp.dp_barker_subsampled(0.1, 100), temperature=0.01, after=fit)
+    with pytest.raises(ValueError, match="after= is for chains"):
+        dp.plan(model, len(records), budget, after=fit)
+    chain = dp.sample(model, records, 0.5, 1e-6, kernel=kernel, steps=3, progress=False)
+    with pytest.raises(ValueError, match="Gaussian sums; got 'chains'"):
+        dp.plan(model, len(records), budget, kernel=kernel, after=chain)

@@ -22,7 +22,7 @@ from dpmcmc.models.base import ModelLike, PyTree, Started
 from dpmcmc.posterior import Posterior, check_data, check_temperature, start
 from dpmcmc.privacy import Bound, Budget, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.proposals import RandomWalk
-from dpmcmc.receipts import Guarantee, Receipt
+from dpmcmc.receipts import Guarantee, Receipt, receipts_of
 
 TARGET_ESS = 120
 """Effective draws, all chains together, that the default plan tempers for."""
@@ -30,7 +30,7 @@ TARGET_ESS = 120
 MOST_DECISIONS = 50_000
 """Private decisions that a default plan makes at most, whatever the budget would pay for."""
 
-LARGEST_BATCH_EPSILON = 12.0
+LARGEST_BATCH_EPSILON = 9.0
 """Largest ε at which noisy sums over batches are proven in machine arithmetic (docs/theory/gaussian-sums.md)."""
 
 STEP = 0.5  # scale of the default random walk times √d, in posterior standard deviations; short moves are cheap
@@ -53,6 +53,7 @@ class Plan:
     receipt: Receipt
     expected_ess: float | None = None
     notes: tuple[str, ...] = ()
+    before: tuple[Receipt, ...] = ()
 
     def __str__(self) -> str:
         most = "at most " if self.receipt.filter is not None else ""
@@ -78,6 +79,7 @@ def plan(
     init: PyTree | None = None,
     public_data: PyTree | None = None,
     method: str | None = None,
+    after: Any = (),
     predict: bool = True,
 ) -> Plan | LikelihoodPlan:
     """Plan a run for ``n`` records within ``budget``; everything is paid for. No record is read.
@@ -91,6 +93,10 @@ def plan(
     ``init`` is a public starting point, or a function of a key that draws one, in place of the model's own.
     ``temperature`` below 1 tempers; ``steps`` are per chain; left out, the budget decides. ``budget`` is None for
     kernels that are not private, which get no guarantee.
+
+    ``after`` is a fit (:mod:`dpmcmc.initialise`) or release made from the same records before, or several: the budget
+    then pays for them and for the chains together, and so says the guarantee. Kernel and start may come from them; the
+    budget may not: decide on it before the first.
     """
     _check(n, chains, steps, temperature)
     if init is not None:
@@ -99,7 +105,10 @@ def plan(
         raise ValueError(f'method must be "likelihood" or "chain", got {method!r}')
     if kernel is not None and method is not None:
         raise ValueError(f"a kernel is a method of its own; give kernel or method={method!r}, not both")
+    before = receipts_of(after)
     if kernel is None and method != "chain":
+        if before:
+            raise ValueError('after= is for chains, which a fit can start: give a kernel or method="chain"')
         _check_budget(n, budget)
         assert budget is not None
         if warmup:
@@ -126,14 +135,18 @@ def plan(
         temperature = 1.0 if temperature is None else temperature
         event = kernel.event(n, temperature)
         coins = kernel.coins(n)
-        if event is not None:
+        if before:
+            steps, guarantee, receipt = _after(model, kernel, coins, budget, chains, steps, temperature, n, before)
+        elif event is not None:
             steps, guarantee, receipt = _constant(event, coins, budget, chains, steps, temperature)
         else:
             steps, guarantee, receipt = _varying(model, kernel, coins, budget, chains, steps, temperature)
     warmup = int(WARMUP * steps) if warmup is None else warmup
     if not 0 <= warmup < steps:
         raise ValueError(f"warmup must lie between 0 and steps − 1 = {steps - 1}, got {warmup}")
-    return Plan(kernel, n, chains, steps, warmup, temperature, budget, guarantee, receipt, expected_ess, tuple(notes))
+    return Plan(
+        kernel, n, chains, steps, warmup, temperature, budget, guarantee, receipt, expected_ess, tuple(notes), before
+    )
 
 
 def is_private(kernel: KernelLike, n: int, temperature: float) -> bool:
@@ -254,6 +267,56 @@ def _varying(
     arithmetic = 2 * RELATIVE_ERROR * decisions
     guarantee = Guarantee(budget.epsilon, budget.delta, event.relation, rule.epsilon(ideal.delta).method, arithmetic)
     return steps, guarantee, Receipt("chains", budget.epsilon, budget.delta, filter=rule)
+
+
+def _after(
+    model: ModelLike,
+    kernel: KernelLike,
+    coins: int,
+    budget: Budget,
+    chains: int,
+    steps: int | None,
+    temperature: float,
+    n: int,
+    before: tuple[Receipt, ...],
+) -> tuple[int, Guarantee, Receipt]:
+    """Chains after other releases, all within one budget of zCDP, which allows the kernel to depend on them.
+
+    Earlier releases are Gaussian sums, each with a smaller error in machine arithmetic than a coin's, so each counts
+    as a decision. docs/theory/filter.md.
+    """
+    earlier = [event for receipt in before for event in _gaussians(receipt)]
+    decisions = coins * (MOST_DECISIONS if steps is None else steps * chains)
+    decisions += sum(count for _, count in earlier)
+    ideal = _reserve(budget, decisions)
+    whole = ZcdpFilter.for_budget(ideal.epsilon, ideal.delta)
+    spent = privacy.zcdp(privacy.Compose(tuple(Repeat(event, count) for event, count in earlier)))
+    if spent >= whole.limit:
+        raise ValueError(f"what was released before costs {spent:.3g}-zCDP, all of the budget's {whole.limit:.3g}")
+    rule = ZcdpFilter((whole.limit - spent) * (1 - 2**-50))
+    event = kernel.event(n, temperature)
+    each = kernel.event_at(_typical_shift(model, kernel, temperature)) if event is None else event
+    price = rule.price(each)
+    varying = 2 if event is None else 1  # moves shorter than typical cost less: a filter stops the chains in time
+    most = int(min(varying * rule.limit / price * (1 - 2**-40), MOST_DECISIONS)) // chains if price > 0 else 0
+    if most == 0 or (steps is not None and event is not None and steps > most):
+        raise ValueError(
+            f"after what was released before, {rule.limit:.3g}-zCDP is left, for {most} steps of {chains} chains of "
+            f"this kernel ({price:.3g} each); take fewer steps, a larger epsilon, or a kernel whose steps have a zCDP"
+        )
+    steps = most if steps is None else steps
+    method = f"zCDP, {len(before)} earlier release{'s' if len(before) > 1 else ''} included"
+    guarantee = Guarantee(budget.epsilon, budget.delta, each.relation, method, 2 * RELATIVE_ERROR * decisions)
+    if event is None:
+        return steps, guarantee, Receipt("chains", budget.epsilon, budget.delta, filter=rule)
+    return steps, guarantee, Receipt("chains", budget.epsilon, budget.delta, event=Repeat(event, steps * chains))
+
+
+def _gaussians(receipt: Receipt) -> list[tuple[privacy.Event, int]]:
+    found = [] if receipt.event is None else list(privacy.parts(receipt.event).items())
+    if not found or not all(isinstance(event, privacy.Gaussian) for event, _ in found):
+        raise ValueError(f"after= takes fits and released likelihoods, which are Gaussian sums; got {receipt.purpose!r}")
+    return found
 
 
 def _typical_shift(model: ModelLike, kernel: KernelLike, temperature: float) -> float:

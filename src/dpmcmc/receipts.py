@@ -39,6 +39,16 @@ class Guarantee:
         return f"({epsilon:g}, {delta:g})-differentially private under {self.relation} of one record"
 
 
+def receipts_of(released: Any) -> tuple[Receipt, ...]:
+    """The receipts of a fit or release, or of several; refused where one was made without a guarantee."""
+    found: list[Receipt] = []
+    for one in released if isinstance(released, tuple | list) else (released,):
+        if one.guarantee is None:
+            raise ValueError("after= was given something without a guarantee (made with seed=, or not private)")
+        found += one.receipts if hasattr(one, "receipts") else (one.receipt,)
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Receipt:
     """One charge: the event that was paid for before any record was read, or the filter that bounded a varying cost."""

@@ -42,6 +42,7 @@ def sample(
     temperature: float | None = None,
     init: PyTree | None = None,
     public_data: PyTree | None = None,
+    after: Any = (),
     checkpoint: str | Path | None = None,
     progress: bool = True,
     seed: int | None = None,
@@ -56,6 +57,8 @@ def sample(
     - ``init``: a public starting point in place of the model's (never computed from the records without paying), or a
       function ``init(key)`` that draws one for each chain. The default method begins from the region where such a
       function draws; from a point, only if the model cannot draw from its prior.
+    - ``after``: a fit (:mod:`dpmcmc.initialise`) or release made from the same records before: the budget then pays
+      for it and for these chains together, and the guarantee covers both.
     - ``checkpoint``: a file to resume from if it exists, and to write while running (a secret; deleted at the end).
     - ``progress``: show a bar. Ctrl-C stops a chain after the present chunk and returns what ran; the default method,
       over in seconds, then returns nothing, and has spent its budget.
@@ -82,11 +85,12 @@ def sample(
             temperature=temperature,
             public_data=None if public_data is None else check_data(public_data),
             method=method,
+            after=after,
             predict=False,
         )
     else:
         given = {"epsilon": epsilon, "delta": delta, "kernel": kernel, "method": method}
-        given |= {"steps": steps, "temperature": temperature, "public_data": public_data}
+        given |= {"steps": steps, "temperature": temperature, "public_data": public_data, "after": after or None}
         doubled = [name for name, value in given.items() if value is not None]
         if doubled:
             raise ValueError(f"{', '.join(doubled)} given beside a plan, which has its own; give one or the other")
@@ -156,7 +160,7 @@ def _release(plan: Plan, model: ModelLike, progress: Progress, stopped: str) -> 
         draws=draws,
         accepted=accepted.T,
         guarantee=guarantee,
-        receipts=(plan.receipt,),
+        receipts=(*plan.before, plan.receipt),
         kernel=plan.kernel.describe(),
         run=run | why,
         notes=plan.notes,
