@@ -1,7 +1,6 @@
 """The private variational fit comes near a Gaussian posterior, and costs what it says."""
 
 import functools
-
 from dataclasses import replace
 
 import numpy as np

@@ -45,7 +45,7 @@ class Geometry:
 
 
 def geometry(model: ModelLike, public_data: PyTree | None = None) -> Geometry:
-    """The model's geometry at its starting point, from ``public_data`` (public records) or the model's own simulation."""
+    """The model's geometry at its starting point, from ``public_data`` or the model's own simulation."""
     check_simulates(model, public_data)
     simulate = getattr(model, "simulate", None)
     with jax.enable_x64(True):

@@ -86,8 +86,8 @@ def plan(
 
     Without a ``kernel``, ``method`` is "likelihood": the log likelihood is released once as a function and draws from
     it are free (:mod:`dpmcmc.likelihood`); unless ``predict`` is False the plan says what to expect, by a rehearsal on
-    simulated records or on ``public_data``, public records like those to come. The other ``method``, "chain", is a chain
-    of private decisions: full-data Barker with a random walk scaled by the model's public geometry (see
+    simulated records or on ``public_data``, public records like those to come. The other ``method``, "chain", is a
+    chain of private decisions: full-data Barker with a random walk scaled by the model's public geometry (see
     :mod:`dpmcmc.geometry`), tempered if the budget could not pay for a usable chain otherwise.
 
     ``init`` is a public starting point, or a function of a key that draws one, in place of the model's own.
@@ -315,7 +315,7 @@ def _after(
 def _gaussians(receipt: Receipt) -> list[tuple[privacy.Event, int]]:
     found = [] if receipt.event is None else list(privacy.parts(receipt.event).items())
     if not found or not all(isinstance(event, privacy.Gaussian) for event, _ in found):
-        raise ValueError(f"after= takes fits and released likelihoods, which are Gaussian sums; got {receipt.purpose!r}")
+        raise ValueError(f"after= takes fits and released likelihoods, that is Gaussian sums; got {receipt.purpose!r}")
     return found
 
 

@@ -79,7 +79,8 @@ class Release:
             if self.run.get("method") == "likelihood":
                 covered = "every draw, and everything on the way to them, whether or not they are any good"
             lines.append(
-                f"It covers {covered}; {self.guarantee.arithmetic:.1e} of ε pays for finite precision. Accounting: {self.guarantee.method}."
+                f"It covers {covered}; {self.guarantee.arithmetic:.1e} of ε pays for finite precision. "
+                f"Accounting: {self.guarantee.method}."
             )
         if self.run.get("method") == "likelihood":
             lines.append(f"Ran: {self.kernel}; {chains} × {steps} draws.")

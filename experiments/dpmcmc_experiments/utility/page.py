@@ -1,4 +1,4 @@
-"""The tables of docs/results/utility.md, from the study's own files: ``python -m dpmcmc_experiments.utility.page docs/results``.
+"""The tables of the study's page: ``python -m dpmcmc_experiments.utility.page docs/results``.
 
 Reads ``utility/*.csv`` under the folder and rewrites what lies between the marks of ``utility.md`` there.
 """
@@ -76,7 +76,7 @@ def _mixture(folder: Path) -> str:
         mean = part.mean(numeric_only=True)
         cells = [_pair(mean[f"{n}_1"], mean[f"{n}_2"]) for n in (*names, "mean_off", "spread_ratio")]
         rows.append([f"{epsilon:g}", f"{count:,.0f}", *cells])
-    header = ["ε", "records count as", "error of means of θ₁; θ₂", "of variances", "means off, in posterior sd", "sd over exact"]
+    header = ["ε", "records count as", "error of means of θ₁; θ₂", "of variances", "means off, in sd", "sd over exact"]
     return markdown(header, rows)
 
 
@@ -105,7 +105,8 @@ def _regression(folder: Path) -> str:
                 covered,
             ]
         )
-    header = ["", "means off (worst release)", "root mean square", "expected by the plan", "log loss", "coverage of 90 % intervals (data sets)"]
+    header = ["", "means off (worst release)", "root mean square", "expected by the plan", "log loss"]
+    header.append("coverage of 90 % intervals (data sets)")
     return markdown(header, rows)
 
 

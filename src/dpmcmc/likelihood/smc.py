@@ -49,7 +49,7 @@ class Problem(NamedTuple):
 
 
 def sample(model: Flat, problem: Problem, theta: np.ndarray, key: Array) -> tuple[np.ndarray, bool]:
-    """Particles of the goal, from particles ``theta`` (group, particle, parameter) of the start; whether they got there.
+    """Particles of the goal, from ``theta`` (group, particle, parameter) at the start, and whether they got there.
 
     After ``MOST_TEMPERATURES`` the rest of the way is taken at once, and the particles need not be draws of the goal.
     """

@@ -95,7 +95,7 @@ class Draws(NamedTuple):
         """Where the posterior is, ``NOISE_SPREAD`` times the noise included, as a normal.
 
         The groups' means would tell too, but they are few: of their covariance the narrowest directions are far too
-        narrow, and a region must not be. The linear response to the noise (as in ``plan.predicted``) uses all particles.
+        narrow, and a region must not be. The linear response to the noise (``plan.predicted``) uses all particles.
         """
         theta, effects = (
             (x - x.mean(axis=1, keepdims=True)).reshape(-1, x.shape[-1]) for x in (self.theta, self.effects)
@@ -158,7 +158,7 @@ def run_stages(
         points = points[np.isfinite(np.asarray(jax.vmap(model.log_prior)(jnp.asarray(points))))]
         if len(points) < ANCHORS:
             paid = "" if stage == 0 else f"; the budget of {stage} of {len(noise)} stages is spent"
-            raise ValueError(f"the region to begin from is mostly outside the prior's support; give another init={paid}")
+            raise ValueError(f"the region to begin from is mostly outside the prior's support; give another init{paid}")
         anchors = points[np.asarray(jax.random.choice(keys[0], len(points), (ANCHORS,), replace=False))]
         records = simulate(model, points, records_like.simulate, keys[1:3])
         basis = Basis.build(_values(model), anchors, records, temperature * n, std / 2)

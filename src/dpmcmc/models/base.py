@@ -17,8 +17,8 @@ class ModelLike(Protocol):
     - ``log_ratio_bound(theta, theta_new)``: a bound on one record's |log ratio|, true for *every possible* record;
     - ``simulate(key, theta, n)``: n records drawn from the model, from public knowledge alone;
     - ``sample_prior(key)``: a draw of the prior, where a search that knows nothing begins;
-    - ``describe(record)`` and ``simulate_like(key, theta, n, description)``: what of the records is worth releasing first,
-      a vector of norm at most 1, and records simulated from its noisy mean.
+    - ``describe(record)`` and ``simulate_like(key, theta, n, description)``: what of the records is worth releasing
+      first, a vector of norm at most 1, and records simulated from its noisy mean.
 
     Functions of a record see that record alone, the others none: one that closes over the data voids every guarantee.
     """
