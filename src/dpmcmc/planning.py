@@ -9,13 +9,14 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from dpmcmc import privacy
 from dpmcmc.algorithms import dp_barker
 from dpmcmc.geometry import Geometry, check_simulates, geometry
 from dpmcmc.kernel import KernelLike, State
 from dpmcmc.likelihood import LikelihoodPlan, plan_likelihood
-from dpmcmc.mechanisms.clip import DistanceClip
+from dpmcmc.mechanisms.clip import DistanceClip, ModelClip
 from dpmcmc.mechanisms.coin import RELATIVE_ERROR
 from dpmcmc.mechanisms.gaussian_sum import TAIL
 from dpmcmc.models.base import ModelLike, PyTree, Started
@@ -130,7 +131,7 @@ def plan(
         assert budget is not None
         if kernel is None:
             shape = geometry(model, public_data)
-            kernel, temperature, expected_ess, reason = _default(shape, n, budget, temperature)
+            kernel, temperature, expected_ess, reason = _default(model, shape, n, budget, temperature)
             notes.append(reason)
         temperature = 1.0 if temperature is None else temperature
         event = kernel.event(n, temperature)
@@ -335,7 +336,7 @@ def _typical_shift(model: ModelLike, kernel: KernelLike, temperature: float) -> 
 
 
 def _default(
-    shape: Geometry, n: int, budget: Budget, temperature: float | None
+    model: ModelLike, shape: Geometry, n: int, budget: Budget, temperature: float | None
 ) -> tuple[KernelLike, float, float, str]:
     """Barker with a random walk and a clip in the model's own metric, and the temperature that the budget asks for.
 
@@ -347,8 +348,9 @@ def _default(
 
     def kernel_at(tau: float) -> tuple[KernelLike, float]:
         root = STEP / math.sqrt(shape.dimension) * shape.posterior_root(tau * n)
-        cost = (tau * KAPPA) ** 2 * np.trace(root.T @ shape.fisher @ root) / 2  # mean of (2 τ κ ‖move‖_F)² / 8
-        return dp_barker(RandomWalk(root), DistanceClip(KAPPA, shape.fisher)), worth * min(limit / cost, MOST_DECISIONS)
+        clip, square = _cheaper_clip(model, shape, root)
+        cost = tau**2 * square / 2  # mean of (2 τ bound)² / 8
+        return dp_barker(RandomWalk(root), clip), worth * min(limit / cost, MOST_DECISIONS)
 
     tau = 1.0 if temperature is None else temperature
     kernel, ess = kernel_at(tau)
@@ -372,3 +374,16 @@ def _default(
     else:
         reason = f"Not tempered: about {ess:.0f} effective draws are expected of the ordinary posterior."
     return kernel, tau, ess, reason
+
+
+def _cheaper_clip(model: ModelLike, shape: Geometry, root: np.ndarray) -> tuple[DistanceClip | ModelClip, float]:
+    """A bound for moves of covariance root rootᵀ, and its mean square: the model's own, which is exact, if cheaper."""
+    metric, square = DistanceClip(KAPPA, shape.fisher), KAPPA**2 * float(np.trace(root.T @ shape.fisher @ root))
+    if getattr(model, "log_ratio_bound", None) is None:
+        return metric, square
+    with jax.enable_x64(True):
+        here, unravel = ravel_pytree(shape.theta)
+        there = here + jax.random.normal(jax.random.key(0), (1024, len(here))) @ root.T
+        bounds = jax.vmap(lambda to: ModelClip().bound(model, shape.theta, unravel(to)))(there)
+        proven = float(np.mean(np.asarray(bounds) ** 2))
+    return (ModelClip(), proven) if proven < square else (metric, square)
