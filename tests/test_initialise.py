@@ -9,6 +9,7 @@ import pytest
 import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.initialise import Fit, dpvi
+from dpmcmc.privacy import Repeat
 
 
 @functools.cache
@@ -106,6 +107,24 @@ def test_one_budget_pays_for_a_fit_and_the_chain_after_it(fitted, clip):
     assert [receipt.purpose for receipt in release.receipts] == ["variational fit", "chains"]
 
 
+def test_a_checkpoint_after_one_fit_is_not_resumed_after_another(fitted, tmp_path, monkeypatch):
+    """Two fits of the same price: draws that began at the first must not be released as after the second."""
+    model, records, fit = fitted
+    again = replace(fit, position=fit.position + 1.0)
+    kernel, path = dp.dp_barker(0.1, 0.01), tmp_path / "checkpoint"
+    given = {"kernel": kernel, "steps": 100, "checkpoint": path, "progress": False}
+
+    def cut(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("dpmcmc.sampling.run_chunk", cut)
+        dp.sample(model, records, 1.0, 1e-6, after=fit, init=fit.position, **given)
+    assert path.exists()
+    with pytest.raises(ValueError, match="checkpoint"):
+        dp.sample(model, records, 1.0, 1e-6, after=again, init=again.position, **given)
+
+
 def test_what_cannot_be_counted_before_a_chain_is_refused(fitted):
     model, records, fit = fitted
     budget, kernel = dp.Budget(1.0, 1e-6), dp.dp_barker(0.1, 0.05)
@@ -118,8 +137,16 @@ def test_what_cannot_be_counted_before_a_chain_is_refused(fitted):
         dp.plan(model, len(records), budget, kernel=kernel, steps=10**6, after=(fit,))
     with pytest.raises(ValueError, match="is left, for 0 steps"):
         dp.plan(model, len(records), budget, kernel=dp.dp_barker_subsampled(0.1, 100), temperature=0.01, after=fit)
-    with pytest.raises(ValueError, match="after= is for chains"):
-        dp.plan(model, len(records), budget, after=fit)
+    for method in (None, "chain"):
+        with pytest.raises(ValueError, match="give a kernel"):
+            dp.plan(model, len(records), budget, method=method, after=fit)
+    with pytest.raises(TypeError, match="got a Plan"):
+        dp.plan(model, len(records), budget, kernel=kernel, after=dp.plan(model, len(records), budget, kernel=kernel))
+    other = Repeat(privacy.Gaussian(50.0, privacy.ADD_REMOVE), 2)
+    with pytest.raises(ValueError, match="relation"):
+        dp.plan(
+            model, len(records), budget, kernel=kernel, after=replace(fit, receipt=replace(fit.receipt, event=other))
+        )
     chain = dp.sample(model, records, 0.5, 1e-6, kernel=kernel, steps=3, progress=False)
     with pytest.raises(ValueError, match="Gaussian sums; got 'chains'"):
         dp.plan(model, len(records), budget, kernel=kernel, after=chain)

@@ -41,10 +41,10 @@ class Progress:
 
 
 def fingerprint(plan: Plan, model: ModelLike, data: PyTree, key: bytes) -> str:
-    """A keyed hash of everything that determines the run besides its coins: plan, model, kernel and records."""
+    """A keyed hash of everything that determines the run besides its coins: plan, model, start, kernel and records."""
     digest = hashlib.blake2b(key=hashlib.blake2b(key, digest_size=32).digest(), digest_size=32)
     settings = [plan.n, plan.chains, plan.steps, plan.warmup, plan.temperature, str(plan.budget), repr(plan.kernel)]
-    digest.update(json.dumps([*settings, plan.receipt.to_dict()]).encode())
+    digest.update(json.dumps([*settings, *(receipt.to_dict() for receipt in (*plan.before, plan.receipt))]).encode())
     with jax.enable_x64(True):
         record = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), data)
         theta = jax.tree.map(np.asarray, model.init(jax.random.key(0)) if callable(model.init) else model.init)
@@ -56,6 +56,7 @@ def fingerprint(plan: Plan, model: ModelLike, data: PyTree, key: bytes) -> str:
             program = jax.make_jaxpr(function)(*arguments)
             digest.update(re.sub(r"0x[0-9a-f]+", "", str(program.jaxpr)).encode())
             _update(digest, program.consts)
+    _update(digest, theta)  # a start that was paid for elsewhere is not another one of the same price
     _update(digest, data)
     return digest.hexdigest()
 

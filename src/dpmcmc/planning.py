@@ -31,6 +31,9 @@ TARGET_ESS = 120
 MOST_DECISIONS = 50_000
 """Private decisions that a default plan makes at most, whatever the budget would pay for."""
 
+RESERVED = 10**7
+"""Decisions that arithmetic is set aside for, whatever runs, when chains share a budget with earlier releases."""
+
 LARGEST_BATCH_EPSILON = 9.0
 """Largest ε at which noisy sums over batches are proven in machine arithmetic (docs/theory/gaussian-sums.md)."""
 
@@ -97,7 +100,7 @@ def plan(
 
     ``after`` is a fit (:mod:`dpmcmc.initialise`) or release made from the same records before, or several: the budget
     then pays for them and for the chains together, and so says the guarantee. Kernel and start may come from them; the
-    budget may not: decide on it before the first.
+    budget may not, nor what a second fit costs come from the first: decide on both before.
     """
     _check(n, chains, steps, temperature)
     if init is not None:
@@ -107,9 +110,9 @@ def plan(
     if kernel is not None and method is not None:
         raise ValueError(f"a kernel is a method of its own; give kernel or method={method!r}, not both")
     before = receipts_of(after)
+    if before and kernel is None:
+        raise ValueError("after= is for chains that a fit can start and scale; give a kernel, made from it or not")
     if kernel is None and method != "chain":
-        if before:
-            raise ValueError('after= is for chains, which a fit can start: give a kernel or method="chain"')
         _check_budget(n, budget)
         assert budget is not None
         if warmup:
@@ -283,13 +286,11 @@ def _after(
 ) -> tuple[int, Guarantee, Receipt]:
     """Chains after other releases, all within one budget of zCDP, which allows the kernel to depend on them.
 
-    Earlier releases are Gaussian sums, each with a smaller error in machine arithmetic than a coin's, so each counts
-    as a decision. docs/theory/filter.md.
+    The limit depends on the budget alone, as a filter's must: arithmetic is set aside for ``RESERVED`` decisions.
+    Earlier releases are Gaussian sums, with smaller errors than a coin's: each counts as one. docs/theory/filter.md.
     """
     earlier = [event for receipt in before for event in _gaussians(receipt)]
-    decisions = coins * (MOST_DECISIONS if steps is None else steps * chains)
-    decisions += sum(count for _, count in earlier)
-    ideal = _reserve(budget, decisions)
+    ideal = _reserve(budget, RESERVED)
     whole = ZcdpFilter.for_budget(ideal.epsilon, ideal.delta)
     spent = privacy.zcdp(privacy.Compose(tuple(Repeat(event, count) for event, count in earlier)))
     if spent >= whole.limit:
@@ -297,6 +298,7 @@ def _after(
     rule = ZcdpFilter((whole.limit - spent) * (1 - 2**-50))
     event = kernel.event(n, temperature)
     each = kernel.event_at(_typical_shift(model, kernel, temperature)) if event is None else event
+    relation = privacy.Compose((*(event for event, _ in earlier), each)).relation  # refused unless it is one
     price = rule.price(each)
     varying = 2 if event is None else 1  # moves shorter than typical cost less: a filter stops the chains in time
     most = int(min(varying * rule.limit / price * (1 - 2**-40), MOST_DECISIONS)) // chains if price > 0 else 0
@@ -306,8 +308,11 @@ def _after(
             f"this kernel ({price:.3g} each); take fewer steps, a larger epsilon, or a kernel whose steps have a zCDP"
         )
     steps = most if steps is None else steps
+    decisions = coins * steps * chains + sum(count for _, count in earlier)
+    if decisions > RESERVED:
+        raise ValueError(f"{decisions} decisions, of {RESERVED} that the arithmetic is set aside for; take fewer steps")
     method = f"zCDP, {len(before)} earlier release{'s' if len(before) > 1 else ''} included"
-    guarantee = Guarantee(budget.epsilon, budget.delta, each.relation, method, 2 * RELATIVE_ERROR * decisions)
+    guarantee = Guarantee(budget.epsilon, budget.delta, relation, method, 2 * RELATIVE_ERROR * RESERVED)
     if event is None:
         return steps, guarantee, Receipt("chains", budget.epsilon, budget.delta, filter=rule)
     return steps, guarantee, Receipt("chains", budget.epsilon, budget.delta, event=Repeat(event, steps * chains))
@@ -386,4 +391,4 @@ def _cheaper_clip(model: ModelLike, shape: Geometry, root: np.ndarray) -> tuple[
         there = here + jax.random.normal(jax.random.key(0), (1024, len(here))) @ root.T
         bounds = jax.vmap(lambda to: ModelClip().bound(model, shape.theta, unravel(to)))(there)
         proven = float(np.mean(np.asarray(bounds) ** 2))
-    return (ModelClip(), proven) if proven < square else (metric, square)
+    return (ModelClip(), proven) if 0 < proven < square else (metric, square)

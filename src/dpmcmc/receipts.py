@@ -42,7 +42,10 @@ class Guarantee:
 def receipts_of(released: Any) -> tuple[Receipt, ...]:
     """The receipts of a fit or release, or of several; refused where one was made without a guarantee."""
     found: list[Receipt] = []
+    released = () if released is None else released
     for one in released if isinstance(released, tuple | list) else (released,):
+        if hasattr(one, "budget") or not hasattr(one, "guarantee"):
+            raise TypeError(f"after= takes what was released, a fit or a release; got a {type(one).__name__}")
         if one.guarantee is None:
             raise ValueError("after= was given something without a guarantee (made with seed=, or not private)")
         found += one.receipts if hasattr(one, "receipts") else (one.receipt,)
