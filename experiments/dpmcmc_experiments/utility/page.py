@@ -115,8 +115,8 @@ def _efficiency(folder: Path) -> str:
     targets = [name for name in efficiency.TITLES if name in set(rates["target"])]
     cells = rates.set_index(["algorithm", "target"])
     rows = []
-    for algorithm in (efficiency.DEFAULT, *efficiency.RECIPES):
-        row = [algorithm if algorithm == efficiency.DEFAULT else f"`{algorithm}`"]
+    for algorithm in (*efficiency.DEFAULT.values(), *efficiency.RECIPES):
+        row = [f"`{algorithm}`" if algorithm in efficiency.RECIPES else f"**{algorithm}**"]
         for name in targets:
             cell = cells.loc[(algorithm, name)] if (algorithm, name) in cells.index else None
             if cell is None or np.isnan(cell["rate"]):
