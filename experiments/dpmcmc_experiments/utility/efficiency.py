@@ -244,7 +244,7 @@ RECIPES: dict[str, tuple[Callable[[Target], Any], float]] = {
 
 def cells(settings: Settings) -> list[Cell]:
     if settings.quick:
-        return [chain_cell("rand", name, settings, work=1e7) for name in ("dp_barker", "dp_orbit")]
+        return [chain_cell("rand", name, settings, work=1e7) for name in ("dp_barker", "dp_penalty")]
     listed = names(settings)
     found = [chain_cell(name, recipe, settings) for name in listed for recipe in RECIPES]
     for epsilon in DEFAULT:
