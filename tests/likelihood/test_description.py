@@ -114,6 +114,7 @@ def test_a_region_is_as_wide_as_the_noise_in_every_direction():
     assert by_groups.min() < 0.1  # what the spread of the groups' means would have said
 
 
+@pytest.mark.slow
 def test_no_record_is_read_but_for_the_sums(monkeypatch):
     """With both sums replaced by noise the run needs no records at all."""
     made = dp.plan(MODEL, 200, dp.Budget(0.1, 1e-6), predict=False)
