@@ -139,12 +139,12 @@ def test_reports_the_event_that_it_ran(entry):
 def test_pays_for_every_chain_and_step_before_it_runs(entry):
     model, records, _, _ = gaussian_problem()
     kernel = entry.make(dp.RandomWalk(0.35), 100.0)
-    release = dp.sample(model, records, **ample(entry), kernel=kernel, steps=20, chains=3, progress=False)
-    assert release.accepted.shape == (3, 20)
+    release = dp.sample(model, records, **ample(entry), kernel=kernel, steps=10, chains=3, progress=False)
+    assert release.accepted.shape == (3, 10)
     assert (release.guarantee is not None) == entry.private
     event = kernel.event(len(records), 1.0)
     if event is not None:
-        assert release.receipts[0].event == privacy.Repeat(event, 60)
+        assert release.receipts[0].event == privacy.Repeat(event, 30)
 
 
 def log_probabilities(event, t):
