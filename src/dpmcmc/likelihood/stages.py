@@ -198,10 +198,11 @@ def run_stages(
         )
         cloud, arrived = smc.sample(model, problem, begin.reshape(groups, count, -1), keys[5])
         points = cloud.reshape(-1, cloud.shape[-1])
-        values = np.asarray(_values(model)(points, basis.simulated))
-        effects = temperature * power * values.T @ basis.weights(0, std * np.eye(basis.size)).T
         strayed += not arrived
-        draws = Draws(cloud, effects.reshape(*cloud.shape[:2], -1), strayed)
+        if last or records_like.confined:
+            values = np.asarray(_values(model)(points, basis.simulated))
+            effects = temperature * power * values.T @ basis.weights(0, std * np.eye(basis.size)).T
+            draws = Draws(cloud, effects.reshape(*cloud.shape[:2], -1), strayed)
         if records_like.confined and not last:
             points = draws.normal().draw(keys[5], len(points))
     return draws
