@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit, ndtr
 
-from dpmcmc.acceptance.correction import gmm_correction, ridge_correction
+from dpmcmc.chain.acceptance.correction import gmm_correction, ridge_correction
 from dpmcmc.privacy.correction import Correction, optimal_correction
 
 VARIANCES = (1.0, 1.5, 1.75, 2.0)

@@ -15,9 +15,9 @@ import arviz as az
 import numpy as np
 
 import dpmcmc as dp
-from dpmcmc.kernel import KernelLike
-from dpmcmc.proposals import HiddenCentre, Orbit, Sphere
-from dpmcmc.selection import Select
+from dpmcmc.chain.kernel import KernelLike
+from dpmcmc.chain.proposals import HiddenCentre, Orbit, Sphere
+from dpmcmc.chain.selection import Select
 
 DIMENSION, RECORDS, KAPPA = 5, 1000, 2.5
 CHAINS, WARMUP = 4, 200

@@ -16,8 +16,8 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import dpmcmc as dp
-from dpmcmc.acceptance import Always
-from dpmcmc.proposals import Langevin
+from dpmcmc.chain.acceptance import Always
+from dpmcmc.chain.proposals import Langevin
 
 COUNTS_AS = 100  # records, after tempering: theirs 10⁶ at temperature 10⁻⁴
 PUBLISHED = (0.0613, 0.1978)  # variance errors in Figure 3 at the end of the runs, mean of 20

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.algorithms import dp_barker
-from dpmcmc.chain import compile_chunk, run_chunk, start_chains
+from dpmcmc.chain.scan import compile_chunk, run_chunk, start_chains
 from dpmcmc.models import Model
 from dpmcmc.randomness import RandomSource
 

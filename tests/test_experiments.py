@@ -12,7 +12,7 @@ from dpmcmc_experiments.figures import PAPERS, Cell, Check, Figure, Settings, re
 
 SOURCE = Path(dpmcmc_experiments.__file__).parent
 PUBLIC = {"dpmcmc", "dpmcmc.privacy", "dpmcmc.privacy.published", "dpmcmc.models", "dpmcmc.metrics"}
-PUBLIC |= {"dpmcmc.proposals", "dpmcmc.acceptance", "dpmcmc.algorithms", "dpmcmc.initialise", "dpmcmc.selection"}
+PUBLIC |= {"dpmcmc.chain.proposals", "dpmcmc.chain.acceptance", "dpmcmc.algorithms", "dpmcmc.variational", "dpmcmc.chain.selection"}
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))

@@ -8,7 +8,7 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.initialise import Fit, dpvi
+from dpmcmc.variational import Fit, dpvi
 from dpmcmc.privacy import Repeat
 
 
@@ -117,7 +117,7 @@ def test_a_checkpoint_after_one_fit_is_not_resumed_after_another(fitted, tmp_pat
     def cut(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpmcmc.sampling.run_chunk", cut)
+    monkeypatch.setattr("dpmcmc.sample.run_chunk", cut)
     with pytest.raises(KeyboardInterrupt):
         dp.sample(model, records, 1.0, 1e-6, after=fit, init=fit.position, **given)
     assert path.exists()

@@ -27,7 +27,7 @@ def no_reading(monkeypatch):
     def forbidden(*args, **kwargs):
         raise AssertionError("the chain was started")
 
-    monkeypatch.setattr("dpmcmc.sampling.start_chains", forbidden)
+    monkeypatch.setattr("dpmcmc.sample.start_chains", forbidden)
 
 
 @pytest.mark.usefixtures("no_reading")

@@ -13,16 +13,16 @@ from dpmcmc.randomness import RandomSource
 
 def test_the_operating_system_seeds_each_source_anew():
     assert not RandomSource().reproducible
-    assert not np.array_equal(RandomSource().bits("coin", (4,)), RandomSource().bits("coin", (4,)))
+    assert not np.array_equal(RandomSource().random_words("coin", (4,)), RandomSource().random_words("coin", (4,)))
 
 
 @settings(derandomize=True, max_examples=30, deadline=None)
 @given(st.integers(0, 2**80), st.integers(0, 2**80))
 def test_streams_differ_by_seed_and_purpose_and_repeat_otherwise(one, two):
-    assert np.array_equal(RandomSource(one).bits("coin", (8,)), RandomSource(one).bits("coin", (8,)))
-    assert not np.array_equal(RandomSource(one).bits("coin", (8,)), RandomSource(one).bits("proposal", (8,)))
+    assert np.array_equal(RandomSource(one).random_words("coin", (8,)), RandomSource(one).random_words("coin", (8,)))
+    assert not np.array_equal(RandomSource(one).random_words("coin", (8,)), RandomSource(one).random_words("proposal", (8,)))
     if one != two:
-        assert not np.array_equal(RandomSource(one).bits("coin", (8,)), RandomSource(two).bits("coin", (8,)))
+        assert not np.array_equal(RandomSource(one).random_words("coin", (8,)), RandomSource(two).random_words("coin", (8,)))
 
 
 def test_the_stream_is_chacha20():
@@ -35,16 +35,16 @@ def test_the_stream_is_chacha20():
 
 def test_advancing_gives_new_bits_and_a_key_restores_the_present():
     source = RandomSource(3)
-    before = source.bits("coin", (8,))
+    before = source.random_words("coin", (8,))
     source.advance()
-    after = source.bits("coin", (8,))
+    after = source.random_words("coin", (8,))
     assert not np.array_equal(before, after)
     again = RandomSource.from_key(source.reveal_key(), reproducible=True)
-    assert np.array_equal(again.bits("coin", (8,)), after)
+    assert np.array_equal(again.random_words("coin", (8,)), after)
 
 
 def test_bits_are_uniform():
-    bytes_ = RandomSource(11).bits("coin", (1 << 17,)).view(np.uint8)
+    bytes_ = RandomSource(11).random_words("coin", (1 << 17,)).view(np.uint8)
     counts = np.bincount(bytes_, minlength=256)
     assert stats.chisquare(counts).pvalue > 1e-4  # seed fixed
 

@@ -15,11 +15,11 @@ from scipy.stats import chi2
 import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.mechanisms import choice
-from dpmcmc.mechanisms.coin import CLAMP, RELATIVE_ERROR
+from dpmcmc.mechanisms.coin import CLAMP, COIN_ERROR
 from dpmcmc.posterior import Posterior
-from dpmcmc.proposals import Candidates, GuidedWalk, HiddenCentre, Orbit, Sphere
+from dpmcmc.chain.proposals import Candidates, GuidedWalk, HiddenCentre, Orbit, Sphere
 from dpmcmc.randomness import RandomSource
-from dpmcmc.selection import Select
+from dpmcmc.chain.selection import Select
 from tests.contracts.test_kernels import cycle_problem, gaussian_problem
 
 AMPLE = {"epsilon": 1e12, "delta": 1e-6, "progress": False}
@@ -53,7 +53,7 @@ def test_every_probability_has_a_small_relative_error(count):
                 for part, exact in zip(parts, exact_probabilities(units, unit), strict=True):
                     error = abs(mpmath.mpf(part.numerator) / part.denominator / exact - 1)
                     worst = max(worst, float(error))
-    assert worst < RELATIVE_ERROR * choice.comparisons(count) / 4
+    assert worst < COIN_ERROR * choice.comparisons(count) / 4
 
 
 @pytest.mark.parametrize("count", [3, 7, 300])
@@ -83,7 +83,7 @@ def test_frequencies_of_the_choice():
     with jax.enable_x64(True):
         p = choice.probabilities(np.array([0, 1, -2, 3, 2, 0]), 0.7, np.array([True, True, True, False, True, True]))
         draws = 100_000
-        chosen = jax.vmap(choice.choose, in_axes=(0, None))(RandomSource(1).bits("choice", (draws, 2)), p)
+        chosen = jax.vmap(choice.choose, in_axes=(0, None))(RandomSource(1).random_words("choice", (draws, 2)), p)
         p, counts = np.asarray(p), np.bincount(chosen, minlength=6)
     assert p[3] == counts[3] == 0
     expected = draws * np.delete(p, 3)
@@ -267,7 +267,7 @@ def test_costs_are_what_ran():
     assert release.receipts[0].event == privacy.Repeat(privacy.Selection(0.2), 100)
     assert release.accepted.shape == (2, 50)
     assert release.guarantee is not None
-    several = [Select(Orbit(1.0, 0.2, count), 0.05).coins(30) for count in (3, 64, 1000)]
+    several = [Select(Orbit(1.0, 0.2, count), 0.05).inexact_draws(30) for count in (3, 64, 1000)]
     assert several[:2] == [1, 1]
     assert several[2] > 100
 
@@ -295,7 +295,7 @@ def test_many_records_are_taken_a_few_candidates_at_a_time(monkeypatch):
         state = kernel.init(posterior, jnp.float64(1.0), ())
         move = kernel.propose(jax.random.key(0), {}, posterior, state)
         together = kernel.probabilities(posterior, state, move)
-        monkeypatch.setattr("dpmcmc.selection._AT_ONCE", 60)
+        monkeypatch.setattr("dpmcmc.chain.selection._AT_ONCE", 60)
         assert np.array_equal(kernel.probabilities(posterior, state, move), together)
 
 

@@ -16,22 +16,27 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Barker": "acceptance",
+    "Barker": "chain.acceptance",
     "Budget": "privacy",
+    "Chain": "chain.method",
+    "ChainPlan": "chain.method",
     "ConstantClip": "mechanisms.clip",
-    "Custom": "proposals",
-    "Decision": "acceptance",
+    "Custom": "chain.proposals",
+    "Decision": "chain.acceptance",
     "DistanceClip": "mechanisms.clip",
     "Guarantee": "receipts",
-    "Kernel": "kernel",
-    "LikelihoodPlan": "likelihood",
+    "Kernel": "chain.kernel",
+    "LikelihoodPlan": "likelihood.method",
+    "LikelihoodRelease": "likelihood.method",
+    "Method": "method",
     "Model": "models",
     "ModelClip": "mechanisms.clip",
-    "Move": "proposals",
-    "Penalty": "acceptance",
-    "Plan": "planning",
+    "Move": "chain.proposals",
+    "Penalty": "chain.acceptance",
+    "Plan": "method",
     "Posterior": "posterior",
-    "RandomWalk": "proposals",
+    "Quality": "quality",
+    "RandomWalk": "chain.proposals",
     "Receipt": "receipts",
     "Release": "release",
     "dp_barker": "algorithms",
@@ -41,10 +46,19 @@ _HOME = {
     "dp_orbit": "algorithms",
     "dp_penalty": "algorithms",
     "dp_sgld": "algorithms",
-    "plan": "planning",
+    "dpvi": "variational",
+    "plan": "sampling",
     "sample": "sampling",
 }
-_MODULES = ("acceptance", "algorithms", "initialise", "metrics", "models", "privacy", "proposals")
+_MODULES = {
+    "acceptance": "chain.acceptance",
+    "algorithms": "algorithms",
+    "metrics": "metrics",
+    "models": "models",
+    "privacy": "privacy",
+    "proposals": "chain.proposals",
+    "variational": "variational",
+}
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
@@ -53,7 +67,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(f"dpmcmc.{_HOME[name]}"), name)
     elif name in _MODULES:
-        value = import_module(f"dpmcmc.{name}")
+        value = import_module(f"dpmcmc.{_MODULES[name]}")
     else:
         raise AttributeError(f"module 'dpmcmc' has no attribute {name!r}")
     globals()[name] = value
@@ -65,16 +79,11 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from dpmcmc import acceptance as acceptance
     from dpmcmc import algorithms as algorithms
-    from dpmcmc import initialise as initialise
     from dpmcmc import metrics as metrics
     from dpmcmc import models as models
     from dpmcmc import privacy as privacy
-    from dpmcmc import proposals as proposals
-    from dpmcmc.acceptance import Barker as Barker
-    from dpmcmc.acceptance import Decision as Decision
-    from dpmcmc.acceptance import Penalty as Penalty
+    from dpmcmc import variational as variational
     from dpmcmc.algorithms import dp_barker as dp_barker
     from dpmcmc.algorithms import dp_barker_minibatch as dp_barker_minibatch
     from dpmcmc.algorithms import dp_barker_subsampled as dp_barker_subsampled
@@ -82,20 +91,31 @@ if TYPE_CHECKING:
     from dpmcmc.algorithms import dp_orbit as dp_orbit
     from dpmcmc.algorithms import dp_penalty as dp_penalty
     from dpmcmc.algorithms import dp_sgld as dp_sgld
-    from dpmcmc.kernel import Kernel as Kernel
-    from dpmcmc.likelihood import LikelihoodPlan as LikelihoodPlan
+    from dpmcmc.chain import acceptance as acceptance
+    from dpmcmc.chain import proposals as proposals
+    from dpmcmc.chain.acceptance import Barker as Barker
+    from dpmcmc.chain.acceptance import Decision as Decision
+    from dpmcmc.chain.acceptance import Penalty as Penalty
+    from dpmcmc.chain.kernel import Kernel as Kernel
+    from dpmcmc.chain.method import Chain as Chain
+    from dpmcmc.chain.method import ChainPlan as ChainPlan
+    from dpmcmc.chain.proposals import Custom as Custom
+    from dpmcmc.chain.proposals import Move as Move
+    from dpmcmc.chain.proposals import RandomWalk as RandomWalk
+    from dpmcmc.likelihood.method import LikelihoodPlan as LikelihoodPlan
+    from dpmcmc.likelihood.method import LikelihoodRelease as LikelihoodRelease
     from dpmcmc.mechanisms.clip import ConstantClip as ConstantClip
     from dpmcmc.mechanisms.clip import DistanceClip as DistanceClip
     from dpmcmc.mechanisms.clip import ModelClip as ModelClip
+    from dpmcmc.method import Method as Method
+    from dpmcmc.method import Plan as Plan
     from dpmcmc.models import Model as Model
-    from dpmcmc.planning import Plan as Plan
-    from dpmcmc.planning import plan as plan
     from dpmcmc.posterior import Posterior as Posterior
     from dpmcmc.privacy import Budget as Budget
-    from dpmcmc.proposals import Custom as Custom
-    from dpmcmc.proposals import Move as Move
-    from dpmcmc.proposals import RandomWalk as RandomWalk
+    from dpmcmc.quality import Quality as Quality
     from dpmcmc.receipts import Guarantee as Guarantee
     from dpmcmc.receipts import Receipt as Receipt
     from dpmcmc.release import Release as Release
+    from dpmcmc.sampling import plan as plan
     from dpmcmc.sampling import sample as sample
+    from dpmcmc.variational import dpvi as dpvi

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpmcmc.acceptance import (
+from dpmcmc.chain.acceptance import (
     Always,
     Barker,
     CorrectedBarker,
@@ -24,9 +24,8 @@ from dpmcmc.acceptance import (
     PublishedFastMHFull,
     TunaMH,
 )
-from dpmcmc.kernel import Kernel
-from dpmcmc.mechanisms.clip import Clip
-from dpmcmc.proposals import (
+from dpmcmc.chain.kernel import Kernel
+from dpmcmc.chain.proposals import (
     GuidedWalk,
     HiddenCentre,
     Langevin,
@@ -38,7 +37,8 @@ from dpmcmc.proposals import (
     Proposal,
     RandomWalk,
 )
-from dpmcmc.selection import Select
+from dpmcmc.chain.selection import Select
+from dpmcmc.mechanisms.clip import Clip
 
 
 def dp_barker(step: Any, clip: Clip | float) -> Kernel:
@@ -128,7 +128,7 @@ def dp_hmc(
 ) -> Kernel:
     """DP-HMC: leapfrog paths along noisy clipped gradients, decided by the penalty test.
 
-    ``more`` goes to :class:`~dpmcmc.proposals.Leapfrog`: ``mass``, ``reuse_gradient``.
+    ``more`` goes to :class:`~dpmcmc.chain.proposals.Leapfrog`: ``mass``, ``reuse_gradient``.
     Exact where no log ratio is clipped, whatever the gradients' noise. Choose it in many dimensions with much budget.
     Guarantee: ``steps`` + 1 Gaussian releases and one accept bit a step under substitution of one record.
     Reference: Räisä (2021), Algorithm 4, corrected; docs/theory/dp-hmc.md.

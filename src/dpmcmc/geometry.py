@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.base import ModelLike, PyTree, model_name
 from dpmcmc.posterior import precision_of, start
 
 _SIMULATED = 4096
@@ -68,8 +68,8 @@ def check_simulates(model: ModelLike, public_data: PyTree | None) -> None:
     """Refuse models that nothing can be planned for without a kernel."""
     if public_data is None and getattr(model, "simulate", None) is None:
         raise ValueError(
-            f"{type(model).__name__} cannot be planned without a kernel: give simulate=(key, theta, n) -> records to "
-            "the model, or public records as public_data=, or a kernel such as dp.dp_barker(step=0.1, clip=0.05)"
+            f"{model_name(model)} cannot simulate records: give the model simulate=(key, theta, n) -> records, or the "
+            "method public_data= (public records like yours), or a kernel as method=dp.dp_barker(step=0.1, clip=0.05)"
         )
     with jax.enable_x64(True):
         theta = start(model, jax.random.key(_KEY), np.dtype(np.float64))

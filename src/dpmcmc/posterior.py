@@ -18,6 +18,8 @@ from dpmcmc.models.base import ModelLike, PyTree
 class Posterior:
     """A model, its records and a temperature: log π(θ) = log prior(θ) + temperature·Σ log p(xᵢ|θ) + const.
 
+    A pytree whose leaves are the records: it goes whole into a compiled function, and only a mechanism takes it apart.
+
     ``temperature`` below 1 raises the likelihood to that power (the records count as temperature·n). Construct with
     :meth:`check` to have public mistakes refused before any record is used.
     """
@@ -25,6 +27,10 @@ class Posterior:
     model: ModelLike
     data: PyTree
     temperature: float = 1.0
+
+    def on_device(self) -> Posterior:
+        """The same with its records as JAX arrays."""
+        return jax.tree.map(jnp.asarray, self)
 
     @property
     def n(self) -> int:
@@ -49,6 +55,26 @@ class Posterior:
         data = check_data(data)
         check_model(model, data)
         return cls(model, data, float(temperature))
+
+
+class _Public:
+    """The model and temperature of a posterior, equal only to themselves: what a compiled program is made for."""
+
+    def __init__(self, model: ModelLike, temperature: float) -> None:
+        self.model, self.temperature = model, temperature
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Public) and self.model is other.model and self.temperature == other.temperature
+
+    def __hash__(self) -> int:
+        return hash((id(self.model), self.temperature))
+
+
+jax.tree_util.register_pytree_node(
+    Posterior,
+    lambda posterior: ((posterior.data,), _Public(posterior.model, posterior.temperature)),
+    lambda public, leaves: Posterior(public.model, leaves[0], public.temperature),
+)
 
 
 def check_temperature(temperature: float) -> None:

@@ -39,7 +39,7 @@ class RandomSource:
     def __reduce__(self) -> Any:
         raise TypeError("a RandomSource cannot be pickled: its key would undo the guarantee of every draw made with it")
 
-    def bits(self, purpose: str, shape: tuple[int, ...], dtype: type = np.uint64) -> np.ndarray:
+    def random_words(self, purpose: str, shape: tuple[int, ...], dtype: type = np.uint64) -> np.ndarray:
         """Uniform bits for ``purpose`` under the present key. Same key, purpose and shape: same bits."""
         words = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         stream = ChaCha(key=int.from_bytes(_derive(self._key, purpose), "little"), rounds=20)

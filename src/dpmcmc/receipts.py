@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import decimal
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from dpmcmc.privacy import RenyiFilter, ZcdpFilter
-from dpmcmc.privacy.events import Event, event_from_dict
+from dpmcmc.plain import Plain
+from dpmcmc.privacy import Event, RenyiFilter, ZcdpFilter
+from dpmcmc.privacy.arithmetic import Arithmetic
 
-_FILTERS: dict[str, Any] = {"ZcdpFilter": ZcdpFilter, "RenyiFilter": RenyiFilter}
+EXACT = Arithmetic()
 
 
-def round_up(value: float, digits: int = 6) -> float:
-    """The next number of so many digits that is not below ``value``: a printed bound is a bound."""
-    if value == 0 or not math.isfinite(value):
-        return value
+def round_up(value: float, digits: int = 6) -> str:
+    """``value`` as it would usually be printed, or the next number of so many digits where that would be below it.
+
+    A printed bound must be a bound: 0.1 prints as 0.1 and 1e-5 as 1e-05, but 0.99999996 as 1.
+    """
+    usual = f"{value:.{digits}g}"
+    if not math.isfinite(value) or float(usual) >= value:
+        return usual
     with decimal.localcontext(prec=digits, rounding=decimal.ROUND_CEILING):
-        return float(+decimal.Decimal(value))
+        return f"{float(+decimal.Decimal(value)):.{digits}g}"
 
 
 @dataclass(frozen=True)
-class Guarantee:
-    """(ε, δ)-differential privacy of everything released together, burn-in and all chains included.
+class Guarantee(Plain):
+    """(ε, δ)-differential privacy of everything released together, warm-up and all chains included.
 
     ``method`` names the accounting that gave it, ``arithmetic`` the part of ε that pays for finite precision.
     """
@@ -35,51 +40,40 @@ class Guarantee:
     arithmetic: float = 0.0
 
     def __str__(self) -> str:
-        epsilon, delta = round_up(self.epsilon), round_up(self.delta)
-        return f"({epsilon:g}, {delta:g})-differentially private under {self.relation} of one record"
-
-
-def receipts_of(released: Any) -> tuple[Receipt, ...]:
-    """The receipts of a fit or release, or of several; refused where one was made without a guarantee."""
-    found: list[Receipt] = []
-    released = () if released is None else released
-    for one in released if isinstance(released, tuple | list) else (released,):
-        if hasattr(one, "budget") or not hasattr(one, "guarantee"):
-            raise TypeError(f"after= takes what was released, a fit or a release; got a {type(one).__name__}")
-        if one.guarantee is None:
-            raise ValueError("after= was given something without a guarantee (made with seed=, or not private)")
-        found += one.receipts if hasattr(one, "receipts") else (one.receipt,)
-    return tuple(found)
+        return (
+            f"({round_up(self.epsilon)}, {round_up(self.delta)})-differentially private "
+            f"under {self.relation} of one record"
+        )
 
 
 @dataclass(frozen=True)
-class Receipt:
-    """One charge: the event that was paid for before any record was read, or the filter that bounded a varying cost."""
+class Receipt(Plain):
+    """One charge: the event that was paid for before any record was read, or the filter that bounded a varying cost.
+
+    ``arithmetic`` is what finite precision may add to the cost of the event; ``epsilon`` includes it.
+    """
 
     purpose: str
     epsilon: float
     delta: float
     event: Event | None = None
     filter: ZcdpFilter | RenyiFilter | None = None
+    arithmetic: Arithmetic = EXACT
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "purpose": self.purpose,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "event": None if self.event is None else self.event.to_dict(),
-            "filter": None if self.filter is None else {"kind": type(self.filter).__name__, **asdict(self.filter)},
-        }
+    @property
+    def relation(self) -> str:
+        """The neighbouring relation (filters price accept bits and selections, which speak of substitution)."""
+        return "substitution" if self.event is None else self.event.relation
 
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Receipt:
-        event, rule = saved["event"], saved["filter"]
-        if rule is not None:
-            rule = {key: tuple(value) if isinstance(value, list) else value for key, value in rule.items()}
-        return cls(
-            saved["purpose"],
-            saved["epsilon"],
-            saved["delta"],
-            None if event is None else event_from_dict(event),
-            None if rule is None else _FILTERS[rule.pop("kind")](**rule),
-        )
+
+def receipts_of(spent: Any) -> tuple[Receipt, ...]:
+    """The receipts of a fit or release, or of several; refused where one was made without a guarantee."""
+    found: list[Receipt] = []
+    spent = () if spent is None else spent
+    for one in spent if isinstance(spent, tuple | list) else (spent,):
+        if not hasattr(one, "guarantee") or not hasattr(one, "receipts") or hasattr(one, "sample"):
+            raise TypeError(f"spent= takes what was released, a fit or a release; got {type(one).__name__}")
+        if one.guarantee is None:
+            raise ValueError("spent= was given a release without a guarantee (made with seed=, or not private)")
+        found += one.receipts
+    return tuple(found)

@@ -9,121 +9,96 @@ from typing import Any
 
 import numpy as np
 
-from dpmcmc.receipts import Guarantee, Receipt
+from dpmcmc.diagnostics import arviz
+from dpmcmc.quality import Quality
+from dpmcmc.receipts import Guarantee, Receipt, round_up
 
-_FORMAT = 1
+_FORMAT = 2
+_FEWEST = 4  # draws that a summary can be made of
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Posterior draws with their guarantee and receipts.
+    """Posterior draws with their guarantee, receipts and quality.
 
-    - ``draws``: a dictionary from parameter names to arrays (chain, draw, ...), burn-in included;
-    - ``accepted``: the accept bits, (chain, draw); like the draws they are released and paid for (all true where
-      draws come from a released likelihood);
-    - ``guarantee``: what holds for all of this together, or None (seeded or non-private runs);
-    - ``receipts``, ``kernel``, ``run``: what was charged, what ran, and its public settings.
+    - ``draws``: a dictionary from parameter names to arrays (chain, draw, ...), warm-up included;
+    - ``guarantee``: what holds for all of this together, or None (``no_guarantee`` then says why);
+    - ``quality``: how good the draws are, as far as released quantities can tell;
+    - ``receipts``, ``method``, ``settings``, ``notes``: what was charged, what ran, its public settings, and what to
+      keep in mind;
+    - ``sample_stats``: what was released beside the draws: a chain's accept bits, nothing for a likelihood release.
 
     Every method is post-processing: it may be called any number of times at no cost.
     """
 
     draws: dict[str, np.ndarray]
-    accepted: np.ndarray
     guarantee: Guarantee | None
     receipts: tuple[Receipt, ...]
-    kernel: str
-    run: dict[str, Any] = field(default_factory=dict)
+    quality: Quality
+    method: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    sample_stats: dict[str, np.ndarray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    no_guarantee: str = ""
 
     @property
     def warmup(self) -> int:
         """Draws at the start of each chain that summaries leave out."""
-        return min(int(self.run.get("warmup", 0)), self.accepted.shape[1])
+        return int(self.settings.get("warmup", 0))
+
+    @property
+    def count(self) -> int:
+        """Draws of each chain, warm-up included."""
+        return next(iter(self.draws.values())).shape[1]
 
     def to_arviz(self) -> Any:
-        """ArviZ InferenceData, with warm-up in a group of its own and guarantee and receipts in the attributes."""
-        import arviz as az
-
+        """ArviZ InferenceData: warm-up in a group of its own; guarantee, quality and receipts in the attributes."""
         split = self.warmup
-        attributes = {"statement": self.statement(), "receipts": json.dumps([r.to_dict() for r in self.receipts])}
+        attributes: dict[str, Any] = {
+            "statement": self.statement(),
+            "receipts": json.dumps([r.to_dict() for r in self.receipts]),
+            "quality": json.dumps(self.quality.to_dict()),
+        }
         if self.guarantee is not None:
             attributes |= {f"guarantee_{key}": value for key, value in asdict(self.guarantee).items()}
-        return az.from_dict(
-            posterior={name: values[:, split:] for name, values in self.draws.items()},
-            sample_stats={"accepted": self.accepted[:, split:]},
-            warmup_posterior={name: values[:, :split] for name, values in self.draws.items()} if split else None,
-            warmup_sample_stats={"accepted": self.accepted[:, :split]} if split else None,
+
+        def part(arrays: dict[str, np.ndarray], which: slice) -> dict[str, np.ndarray] | None:
+            return {name: values[:, which] for name, values in arrays.items()} or None
+
+        warmup = slice(0, split)
+        return arviz().from_dict(
+            posterior=part(self.draws, slice(split, None)),
+            sample_stats=part(self.sample_stats, slice(split, None)),
+            warmup_posterior=part(self.draws, warmup) if split else None,
+            warmup_sample_stats=part(self.sample_stats, warmup) if split else None,
             save_warmup=bool(split),
             attrs=attributes,
             posterior_attrs=attributes,
         )
 
     def summary(self) -> Any:
-        """Means, standard deviations, 90 % intervals, effective sample sizes and R-hat, as a data frame."""
-        import arviz as az
-
-        return az.summary(self.to_arviz().posterior, hdi_prob=0.9, round_to="none")[
-            ["mean", "sd", "hdi_5%", "hdi_95%", "ess_bulk", "ess_tail", "r_hat"]
-        ]
+        """Means, standard deviations and 90 % intervals as a data frame, with diagnostics where draws are a chain."""
+        table = arviz().summary(self.to_arviz().posterior, hdi_prob=0.9, round_to="none")
+        return table[["mean", "sd", "hdi_5%", "hdi_95%", *self.quality.diagnostics]]
 
     def statement(self) -> str:
-        """The release in words."""
-        chains, steps = self.accepted.shape
-        lines = []
+        """The guarantee and what ran, in words."""
         if self.guarantee is None:
-            why = self.run.get("no_guarantee", "the algorithm is not private")
-            lines.append(f"NO PRIVACY GUARANTEE: {why}.")
+            lines = [f"NO PRIVACY GUARANTEE: {self.no_guarantee or 'the algorithm is not private'}."]
         else:
-            lines.append(f"{self.guarantee}".capitalize() + ".")
-            covered = "every draw of every chain, burn-in included, whether or not the chains have converged"
-            if self.run.get("method") == "likelihood":
-                covered = "every draw, and everything on the way to them, whether or not they are any good"
-            lines.append(
-                f"It covers {covered}; {self.guarantee.arithmetic:.1e} of ε pays for finite precision. "
-                f"Accounting: {self.guarantee.method}."
-            )
-        if self.run.get("method") == "likelihood":
-            lines.append(f"Ran: {self.kernel}; {chains} × {steps} draws.")
-            return "\n".join([*lines, *self.notes])
-        ran = f"{chains} chain{'s' if chains > 1 else ''} of {steps} steps"
-        if self.run.get("stopped") == "interrupted":
-            ran += f" (interrupted; all {self.run['steps']} that were planned are paid for)"
-        elif steps < self.run.get("steps", steps):
-            ran += " (until the budget was spent)"
-        lines.append(f"Ran: {self.kernel}, {ran}, {self.accepted.mean() if steps else 0:.0%} of the moves accepted.")
-        lines += self.notes
-        return "\n".join(lines)
-
-    def trust(self) -> str:
-        """One sentence on how far the draws can be trusted, from the draws and the public settings alone."""
-        if self.run.get("method") == "likelihood":
-            noise = float(self.run["mean_error"])
-            verdict = "" if noise < 0.5 else "; a larger epsilon, more records or tempering would bring that down"
-            if noise > 2:
-                verdict = ": treat the draws as a rough location at best, and take more records, epsilon or tempering"
-            return (
-                f"How far to trust it: n = {self.run['n']}, the records count as "
-                f"{self.run['n'] * self.run['temperature']:.0f}; the privacy noise moves posterior means by about "
-                f"{noise:.2f} posterior standard deviations, which the intervals include{verdict}."
-            )
-        summary = self.summary()
-        ess, r_hat = float(summary["ess_bulk"].min()), float(summary["r_hat"].max())
-        error = f"means of this posterior are good to about {1 / np.sqrt(ess):.2f} of its standard deviations"
-        if r_hat > 1.1:
-            error = "the chains have not agreed on one posterior: treat the draws as a rough location at best"
-        elif r_hat > 1.03 or ess < 50:
-            error += ", tails and intervals less"
-        return (
-            f"How far to trust it: n = {self.run.get('n')}, the records count as "
-            f"{self.run.get('n', 0) * self.run.get('temperature', 1.0):.0f}; least effective sample size {ess:.0f}, "
-            f"largest R-hat {r_hat:.2f}, so {error}."
-        )
+            lines = [
+                f"{self.guarantee}.",
+                "The guarantee covers all draws and everything computed on the way to them, and does not depend on how "
+                f"accurate they are. Accounting: {self.guarantee.method}; finite precision takes "
+                f"{round_up(self.guarantee.arithmetic, 2)} of epsilon.",
+            ]
+        return "\n".join([*lines, f"Method: {self.method}.", *self.notes])
 
     def __str__(self) -> str:
-        if self.accepted.shape[1] - self.warmup < 4:
-            return self.statement() + "\nToo few draws for a summary."
+        if self.count - self.warmup < _FEWEST:
+            return f"{self.statement()}\nToo few draws for a summary."
         table = self.summary().to_string(float_format=lambda value: f"{value:.3g}")
-        return f"{self.statement()}\n\n{table}\n\n{self.trust()}"
+        return f"{self.statement()}\n\n{table}\n\n{self.quality.describe()}"
 
     __repr__ = __str__
 
@@ -134,14 +109,17 @@ class Release:
             raise ValueError(f"a release is saved as .npz, got {str(path)!r}")
         about = {
             "format": _FORMAT,
-            "guarantee": None if self.guarantee is None else asdict(self.guarantee),
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
             "receipts": [receipt.to_dict() for receipt in self.receipts],
-            "kernel": self.kernel,
-            "run": self.run,
+            "quality": self.quality.to_dict(),
+            "method": self.method,
+            "settings": self.settings,
             "notes": list(self.notes),
+            "no_guarantee": self.no_guarantee,
         }
         arrays: dict[str, Any] = {f"draws/{name}": values for name, values in self.draws.items()}
-        arrays |= {"accepted": self.accepted, "release.json": np.frombuffer(json.dumps(about).encode(), np.uint8)}
+        arrays |= {f"sample_stats/{name}": values for name, values in self.sample_stats.items()}
+        arrays["release.json"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
         with path.open("wb") as file:
             np.savez_compressed(file, **arrays)
         return path
@@ -155,13 +133,40 @@ class Release:
             about = json.loads(saved["release.json"].tobytes())
             if about["format"] != _FORMAT:
                 raise ValueError(f"{path} has format {about['format']}; this version reads format {_FORMAT}")
-            draws = {name.removeprefix("draws/"): saved[name] for name in saved if name.startswith("draws/")}
+
+            def arrays(room: str) -> dict[str, np.ndarray]:
+                return {name.removeprefix(room): saved[name] for name in saved if name.startswith(room)}
+
             return cls(
-                draws=draws,
-                accepted=saved["accepted"],
-                guarantee=None if about["guarantee"] is None else Guarantee(**about["guarantee"]),
+                draws=arrays("draws/"),
+                guarantee=None if about["guarantee"] is None else Guarantee.from_dict(about["guarantee"]),
                 receipts=tuple(Receipt.from_dict(receipt) for receipt in about["receipts"]),
-                kernel=about["kernel"],
-                run=about["run"],
+                quality=Quality.from_dict(about["quality"]),
+                method=about["method"],
+                settings=about["settings"],
+                sample_stats=arrays("sample_stats/"),
                 notes=tuple(about["notes"]),
+                no_guarantee=about["no_guarantee"],
             )
+
+
+def issued(guarantee: Guarantee | None, reproducible: bool) -> dict[str, Any]:
+    """The guarantee, or why there is none, as fields of a release."""
+    if guarantee is None:
+        why = "the algorithm is not private, or its arithmetic is not proven at this cost"
+    elif reproducible:
+        why = f"this run was made with seed=, so its noise can be recomputed; without a seed it would be {guarantee}"
+    else:
+        return {"guarantee": guarantee}
+    return {"guarantee": None, "no_guarantee": why}
+
+
+def named_draws(positions: Any) -> dict[str, np.ndarray]:
+    """A pytree of draws (chain, draw, ...) by parameter: a['b'][0] is called a.b.0, a bare array theta."""
+    import jax
+
+    def name(path: Any) -> str:
+        parts = [str(getattr(entry, "key", getattr(entry, "idx", getattr(entry, "name", entry)))) for entry in path]
+        return ".".join(parts) or "theta"
+
+    return {name(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(positions)[0]}

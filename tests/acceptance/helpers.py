@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpmcmc as dp
-from dpmcmc.acceptance.minibatch import batch_log_ratios
+from dpmcmc.chain.acceptance.minibatch import batch_log_ratios
 from dpmcmc.mechanisms.coin import RAREST
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
@@ -38,7 +38,7 @@ def enumerated(test, temperature, n):
 
 def frequency(test, temperature, records, public, coins=20_000):
     """How often ``decide`` accepts, and its number of draws."""
-    bits = {p: RandomSource(3).bits(p, (coins, *shape)) for p, shape in test.bits(len(records)).items()}
+    bits = {p: RandomSource(3).random_words(p, (coins, *shape)) for p, shape in test.random_words(len(records)).items()}
     posterior = Posterior(linear, jnp.asarray(records, jnp.float64), temperature)
     move = dp.Move(jnp.float64(1.0))
 

@@ -7,7 +7,7 @@ from scipy.special import expit
 from scipy.stats import poisson
 
 import dpmcmc as dp
-from dpmcmc.acceptance.poisson import LEVELS
+from dpmcmc.chain.acceptance.poisson import LEVELS
 
 BOUND = 0.4
 GRID = BOUND / (LEVELS + 0.5)  # what one level of a log ratio is worth

@@ -14,7 +14,7 @@ from dpmcmc.randomness import RandomSource
 
 
 def batches(n, batch, count, seed=1):
-    bits = RandomSource(seed).bits("batch", (count, words(n, batch)))
+    bits = RandomSource(seed).random_words("batch", (count, words(n, batch)))
     with jax.enable_x64(True):
         return np.asarray(jax.jit(jax.vmap(lambda b: draw(b, n, batch)))(bits))
 

@@ -12,8 +12,8 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance.corrected_barker import CorrectedBarker
-from dpmcmc.mechanisms.coin import RAREST, RELATIVE_ERROR
+from dpmcmc.chain.acceptance.corrected_barker import CorrectedBarker
+from dpmcmc.mechanisms.coin import RAREST, COIN_ERROR
 from dpmcmc.mechanisms.moments import levels_for, sum_and_spread, whole_terms
 from dpmcmc.privacy.correction import optimal_correction
 from tests.acceptance.helpers import EXTREMES, ORDERS, divergence, enumerated, frequency, gaussian
@@ -64,7 +64,7 @@ def test_probabilities_have_the_stated_relative_error(variance, batch):
                     worst = max(worst, abs(float(float(computed) / right - 1)))
                 else:
                     assert computed <= RAREST
-    assert worst <= RELATIVE_ERROR / 10
+    assert worst <= COIN_ERROR / 10
 
 
 def definition(event, batch, public):
@@ -135,7 +135,7 @@ def test_the_event_names_the_correction_that_is_used():
     own = optimal_correction(1.5)
     event = CorrectedBarker(10, 1.5, own).event(100, 0.1)
     assert event == privacy.SubsampledBarkerBit(100, 10, 1.5, 20.0, own.pairs)
-    assert privacy.event_from_dict(event.to_dict()) == event
+    assert privacy.Event.from_dict(event.to_dict()) == event
 
 
 def test_public_mistakes_are_refused():

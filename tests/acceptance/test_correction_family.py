@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit, ndtr
 from scipy.stats import binom, hypergeom
 
-from dpmcmc.acceptance.correction import CORRECTIONS, fit_mixture, gauss_quadrature, gmm_correction, ridge_correction
-from dpmcmc.acceptance.error_bounds import Moments, acceptance_error, sampling_error, stationary_error
+from dpmcmc.chain.acceptance.correction import CORRECTIONS, fit_mixture, gauss_quadrature, gmm_correction, ridge_correction
+from dpmcmc.chain.acceptance.error_bounds import Moments, acceptance_error, sampling_error, stationary_error
 from dpmcmc.privacy.correction import optimal_correction
 
 

@@ -12,7 +12,7 @@ from scipy.stats import norm, poisson
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance.fast_mh import VARIANTS, PublishedFastMH, PublishedFastMHFull
+from dpmcmc.chain.acceptance.fast_mh import VARIANTS, PublishedFastMH, PublishedFastMHFull
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.published import zhang2023
 from dpmcmc.randomness import RandomSource
@@ -24,7 +24,7 @@ HERE, THERE = 0.0, 1.0  # a move of length 1: the bound is C for records in [−
 
 def rejections(test, *data, public=0.0, steps=20_000):
     """How often a move from HERE to THERE is refused, for each data set."""
-    bits = {"batch": RandomSource(0).bits("batch", (steps, 1))}
+    bits = {"batch": RandomSource(0).random_words("batch", (steps, 1))}
     with jax.enable_x64(True):
 
         @jax.jit

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dpmcmc as dp
-from dpmcmc.acceptance.minibatch_penalty import MinibatchPenalty, ProportionalMinibatchPenalty
-from dpmcmc.acceptance.penalty import Penalty, ProportionalPenalty
+from dpmcmc.chain.acceptance.minibatch_penalty import MinibatchPenalty, ProportionalMinibatchPenalty
+from dpmcmc.chain.acceptance.penalty import Penalty, ProportionalPenalty
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.accept_bit import penalty_log_accept
 from tests.acceptance.helpers import linear
@@ -39,7 +39,7 @@ def acceptance_rate(test, count=2000):
     Coins are spread evenly. Records are alike, so the variance of a batch is 0 and a batch of all is all the records.
     """
     words = (np.arange(count, dtype=np.uint64) * np.uint64(2**64 // count)) + np.uint64(2**63 // count)
-    rest = {k: jnp.zeros(s, jnp.uint64) for k, s in test.bits(N).items() if k != "coin"}
+    rest = {k: jnp.zeros(s, jnp.uint64) for k, s in test.random_words(N).items() if k != "coin"}
 
     @jax.jit
     def rate(log_ratio, public):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance.minibatch_penalty import MinibatchPenalty
-from dpmcmc.acceptance.penalty import clamp
-from dpmcmc.acceptance.seita import GrowingBatch
+from dpmcmc.chain.acceptance.minibatch_penalty import MinibatchPenalty
+from dpmcmc.chain.acceptance.penalty import clamp
+from dpmcmc.chain.acceptance.seita import GrowingBatch
 from dpmcmc.privacy.accept_bit import penalty_log_accept, penalty_log_reject
 from dpmcmc.privacy.subsampling import penalty_shift
 from tests.acceptance.helpers import EXTREMES, ORDERS, divergence, enumerated, frequency, gaussian

@@ -13,7 +13,7 @@ from scipy.stats import truncnorm
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance.poisson import LEVELS, PoissonBarker
+from dpmcmc.chain.acceptance.poisson import LEVELS, PoissonBarker
 from dpmcmc.mechanisms import stream
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
@@ -36,7 +36,7 @@ RATES = [0.9, 3.6, 12.0]  # of λ, n·m is 1.2
 
 def bits_for(test, n, steps, seed=0):
     source = RandomSource(seed)
-    return {purpose: source.bits(purpose, (steps, *shape)) for purpose, shape in test.bits(n).items()}
+    return {purpose: source.random_words(purpose, (steps, *shape)) for purpose, shape in test.random_words(n).items()}
 
 
 @pytest.mark.parametrize("rate", RATES)
@@ -199,4 +199,4 @@ def test_public_mistakes_are_refused():
     with pytest.raises(ValueError, match="too small for n = 1000"):
         PoissonBarker(0.1, rate=10.0).event(1000, 1.0)
     with pytest.raises(ValueError, match="use all records"):
-        PoissonBarker(10.0).coins(10**8)
+        PoissonBarker(10.0).inexact_draws(10**8)

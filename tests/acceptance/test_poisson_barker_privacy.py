@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit, logsumexp
 
 from dpmcmc import privacy
-from dpmcmc.acceptance.poisson import PoissonBarker, probabilities
+from dpmcmc.chain.acceptance.poisson import PoissonBarker, probabilities
 from dpmcmc.mechanisms import coin
 from tests.acceptance.poisson_enumeration import BOUND
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance.minibatch_penalty import MinibatchPenalty, ProportionalMinibatchPenalty, penalised_ratio
-from dpmcmc.acceptance.penalty import SMALLEST_STD, clamp, less_penalty, penalty_probabilities
+from dpmcmc.chain.acceptance.minibatch_penalty import MinibatchPenalty, ProportionalMinibatchPenalty, penalised_ratio
+from dpmcmc.chain.acceptance.penalty import SMALLEST_STD, clamp, less_penalty, penalty_probabilities
 from dpmcmc.mechanisms.coin import RAREST
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.published.raisa2021 import theorem35_sensitivity
@@ -105,7 +105,7 @@ def test_a_constant_clip_gives_the_test_with_constant_noise():
     assert std == pytest.approx(multiplier * float(proportional.sensitivity(clip, n, 0.5)), rel=1e-5)
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        bits = {k: jnp.asarray(rng.integers(0, 2**64, s, np.uint64)) for k, s in constant.bits(n).items()}
+        bits = {k: jnp.asarray(rng.integers(0, 2**64, s, np.uint64)) for k, s in constant.random_words(n).items()}
         one, two = (t.decide(bits, posterior, (), jnp.float64(0.0), move, 0.1) for t in (proportional, constant))
         assert bool(one.accepted) == bool(two.accepted)
 
@@ -123,7 +123,7 @@ def test_a_short_move_keeps_the_least_noise_and_a_bound_that_is_no_number_refuse
     assert float(test.std(linear, 3, 1.0, jnp.float64(0.0), jnp.float64(1e-9))) == SMALLEST_STD
     for there in (jnp.nan, jnp.inf):
         for word in (0, 2**64 - 2**12):
-            bits = {k: jnp.full(s, word, jnp.uint64) for k, s in test.bits(3).items()}
+            bits = {k: jnp.full(s, word, jnp.uint64) for k, s in test.random_words(3).items()}
             move = dp.Move(jnp.float64(there))
             assert not test.decide(bits, posterior, (), jnp.float64(0.0), move, jnp.float64(0.0)).accepted
 

@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance.penalty import ProportionalPenalty, penalty_probabilities
-from dpmcmc.kernel import Kernel, public_log_ratio
+from dpmcmc.chain.acceptance.penalty import ProportionalPenalty, penalty_probabilities
+from dpmcmc.chain.kernel import Kernel, public_log_ratio
 from dpmcmc.mechanisms import coin
 from dpmcmc.posterior import Posterior
 from tests.contracts.test_kernels import gaussian_problem

@@ -10,7 +10,7 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance.tuna import TunaMH
+from dpmcmc.chain.acceptance.tuna import TunaMH
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
 from tests.acceptance.poisson_enumeration import (
@@ -51,7 +51,7 @@ def test_detailed_balance_given_the_counts(constants):
 
 def test_accepts_as_often_as_the_enumeration_says():
     test, steps = TunaMH(lambda record: jnp.max(record) - jnp.min(record) + 0.01, chi=3.0), 12_000
-    bits = {"batch": RandomSource(1).bits("batch", (steps, 1))}
+    bits = {"batch": RandomSource(1).random_words("batch", (steps, 1))}
     with jax.enable_x64(True):
         posterior = Posterior(MODEL, jnp.asarray(RECORDS), 1.0)
         cache = test.prepare(posterior, 0)

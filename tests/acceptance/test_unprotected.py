@@ -9,8 +9,8 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance import Metropolis, PlainBarker
-from dpmcmc.kernel import Kernel
+from dpmcmc.chain.acceptance import Metropolis, PlainBarker
+from dpmcmc.chain.kernel import Kernel
 from dpmcmc.posterior import Posterior
 from tests.contracts.test_kernels import gaussian_problem
 

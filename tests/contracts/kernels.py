@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpmcmc.acceptance import (
+from dpmcmc.chain.acceptance import (
     Barker,
     CorrectedBarker,
     Metropolis,
@@ -19,10 +19,10 @@ from dpmcmc.acceptance import (
     ProportionalMinibatchPenalty,
     ProportionalPenalty,
 )
-from dpmcmc.kernel import Kernel
+from dpmcmc.chain.kernel import Kernel
 from dpmcmc.mechanisms.clip import ModelClip
-from dpmcmc.proposals import HiddenCentre, Leapfrog
-from dpmcmc.selection import Select
+from dpmcmc.chain.proposals import HiddenCentre, Leapfrog
+from dpmcmc.chain.selection import Select
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from scipy.special import logsumexp
 
 import dpmcmc as dp
 from dpmcmc import chain, privacy
-from dpmcmc.kernel import public_log_ratio
+from dpmcmc.chain.kernel import public_log_ratio
 from dpmcmc.mechanisms import coin
 from dpmcmc.posterior import Posterior
-from dpmcmc.pricing import PriceList
+from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.privacy.accept_bit import (
     barker_log_accept,
     barker_log_reject,
@@ -122,7 +122,7 @@ def test_reports_the_event_that_it_ran(entry):
         assert receipt.filter is not None
 
     coins = 40_000
-    bits = {p: RandomSource(2).bits(p, (coins, *shape)) for p, shape in kernel.bits(len(records)).items()}
+    bits = {p: RandomSource(2).random_words(p, (coins, *shape)) for p, shape in kernel.random_words(len(records)).items()}
     with jax.enable_x64(True):
         posterior = Posterior(model, jnp.asarray(records), 1.0)
         state = kernel.init(posterior, jnp.asarray(1), ())
@@ -214,7 +214,7 @@ def test_a_filter_stops_before_the_budget_is_passed(entry):
             kernel.proposal, type(kernel.acceptance)(**vars(kernel.acceptance) | {"clip": dp.ModelClip()})
         )
     plan = dp.plan(model, len(records), dp.Budget(200.0, 1e-6), kernel=kernel, chains=2, steps=3000)
-    prices = PriceList.of(kernel, plan.receipt.filter)
+    prices = PriceTable.of(kernel, plan.receipt.filter)
     source = RandomSource(4)
     state = chain.start_chains(kernel, model, records, 2, source)
     run = chain.compile_chunk(kernel, model, 1.0, prices)
@@ -223,7 +223,7 @@ def test_a_filter_stops_before_the_budget_is_passed(entry):
     assert 0 < len(trace.accepted) < 3000
 
     # again by hand from what was released: the proposals (same keys) and the positions
-    keys = source.bits("proposal", (3000, 2, 2), np.uint32)
+    keys = source.random_words("proposal", (3000, 2, 2), np.uint32)
     here, spent = np.asarray(state.positions), 0.0
     for step in range(len(trace.accepted) + 1):
         with jax.enable_x64(True):

@@ -9,7 +9,7 @@ from rich.console import Console
 from scipy.stats import norm
 
 import dpmcmc as dp
-from dpmcmc.proposals import PlainLangevin
+from dpmcmc.chain.proposals import PlainLangevin
 from dpmcmc_experiments.figures import Settings, reproduce
 from dpmcmc_experiments.heikkila2019 import FIGURES, errors, langevin, lessened, prices, study
 

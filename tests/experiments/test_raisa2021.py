@@ -10,7 +10,7 @@ from rich.console import Console
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance import ProportionalMinibatchPenalty, ProportionalPenalty
+from dpmcmc.chain.acceptance import ProportionalMinibatchPenalty, ProportionalPenalty
 from dpmcmc_experiments.figures import Settings, reference, reproduce
 from dpmcmc_experiments.raisa2021 import FIGURES, accounting, algorithms, chains, clipping, comparison, seeds
 from dpmcmc_experiments.raisa2021.problems import SETTINGS, problem

@@ -8,8 +8,8 @@ import pytest
 import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.likelihood import smc
-from dpmcmc.likelihood.plan import DESCRIBED_SHARES, run_plan
-from dpmcmc.likelihood.records import release_description, release_features
+from dpmcmc.likelihood.method import DESCRIBED_SHARES, run_plan
+from dpmcmc.likelihood.features import release_description, release_features
 from dpmcmc.likelihood.stages import NOISE_SPREAD, Draws, Normal, flat_model
 from dpmcmc.mechanisms.gaussian_sum import GaussianSum
 from dpmcmc.randomness import RandomSource
@@ -52,7 +52,7 @@ def test_everything_that_reads_records_is_on_the_receipt(monkeypatch):
             ran.append((given[at], tuple(given[at + 1])))
             return real(*given)
 
-        monkeypatch.setattr(f"dpmcmc.likelihood.plan.{name}", run)
+        monkeypatch.setattr(f"dpmcmc.likelihood.method.{name}", run)
 
     spy("release_description", release_description, 2)
     spy("release_features", release_features, 3)
@@ -119,8 +119,8 @@ def test_no_record_is_read_but_for_the_sums(monkeypatch):
     """With both sums replaced by noise the run needs no records at all."""
     made = dp.plan(MODEL, 200, dp.Budget(0.1, 1e-6), predict=False)
     rng = np.random.default_rng(0)
-    monkeypatch.setattr("dpmcmc.likelihood.plan.release_description", lambda *given: rng.normal(size=9))
-    monkeypatch.setattr("dpmcmc.likelihood.plan.release_features", lambda *given: rng.normal(size=given[2].size))
+    monkeypatch.setattr("dpmcmc.likelihood.method.release_description", lambda *given: rng.normal(size=9))
+    monkeypatch.setattr("dpmcmc.likelihood.method.release_features", lambda *given: rng.normal(size=given[2].size))
     assert np.all(np.isfinite(run_plan(made, MODEL, (), RandomSource(0)).theta))
 
 

@@ -7,9 +7,9 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc.likelihood import smc
-from dpmcmc.likelihood.plan import rehearsal_records
+from dpmcmc.likelihood.method import rehearsal_records
 from dpmcmc.likelihood.stages import flat_model
-from dpmcmc.models.base import Started
+from dpmcmc.models.base import WithInit
 
 NORMAL = dp.models.GaussianMean(2)
 
@@ -144,7 +144,7 @@ def test_draws_come_by_name_and_in_the_number_asked_for():
 
 @pytest.mark.parametrize(("init", "middle"), [(None, 0.0), (lambda key: 7.0 + jax.random.normal(key, (2,)), 7.0)])
 def test_a_rehearsal_lies_where_the_model_starts(init, middle):
-    model = Started(NORMAL, NORMAL.init if init is None else init)
+    model = WithInit(NORMAL, NORMAL.init if init is None else init)
     plan = dp.plan(model, 4000, dp.Budget(1.0, 1e-6), predict=False)
     with jax.enable_x64(True):
         simulated = np.asarray(rehearsal_records(model, flat_model(model), plan, jax.random.key(0)))

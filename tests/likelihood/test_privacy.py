@@ -7,8 +7,8 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.likelihood.plan import SHARES, run_plan
-from dpmcmc.likelihood.records import release_features
+from dpmcmc.likelihood.method import SHARES, run_plan
+from dpmcmc.likelihood.features import release_features
 from dpmcmc.likelihood.stages import flat_model
 from dpmcmc.mechanisms.gaussian_sum import GaussianSum
 from dpmcmc.privacy.events import Gaussian
@@ -61,7 +61,7 @@ def test_the_noise_has_the_standard_deviation_that_is_paid_for():
     source = RandomSource(3)
     with jax.enable_x64(True):
         data = jnp.zeros((20, 3))
-        draws = np.stack([release_features(flat, data, basis, total, key) for key in source.bits("noise", (200, 4))])
+        draws = np.stack([release_features(flat, data, basis, total, key) for key in source.random_words("noise", (200, 4))])
     count = draws.size
     away = draws - draws.mean(0)
     assert abs(away.var() / total.std**2 - 1) < 4.5 * np.sqrt(2 / count) + 1 / 200
@@ -72,7 +72,7 @@ def test_the_receipt_is_the_composition_of_what_runs_and_fits_the_budget(monkeyp
     ran = []
     real = release_features
     monkeypatch.setattr(
-        "dpmcmc.likelihood.plan.release_features",
+        "dpmcmc.likelihood.method.release_features",
         lambda flat, data, basis, total, key: ran.append((total, tuple(key))) or real(flat, data, basis, total, key),
     )
     run_plan(made, MODEL, np.zeros((2000, 3)), RandomSource(0))
@@ -91,7 +91,7 @@ def test_planning_reads_no_record_and_running_reads_them_only_in_the_sums(monkey
     made = plan()
     flat_model(MODEL)
     monkeypatch.setattr(
-        "dpmcmc.likelihood.plan.release_features", lambda flat, data, basis, total, key: np.zeros(basis.size)
+        "dpmcmc.likelihood.method.release_features", lambda flat, data, basis, total, key: np.zeros(basis.size)
     )
     draws = run_plan(made, MODEL, (), RandomSource(0))
     assert np.all(np.isfinite(draws.theta))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmcmc.acceptance import Barker
-from dpmcmc.acceptance.penalty import LARGEST_STD, SMALLEST_STD, clamp, penalty_probabilities
-from dpmcmc.mechanisms.coin import CLAMP, RAREST, RELATIVE_ERROR, flip
+from dpmcmc.chain.acceptance import Barker
+from dpmcmc.chain.acceptance.penalty import LARGEST_STD, SMALLEST_STD, clamp, penalty_probabilities
+from dpmcmc.mechanisms.coin import CLAMP, RAREST, COIN_ERROR, flip
 from dpmcmc.randomness import RandomSource
 
 
@@ -51,7 +51,7 @@ def worst_error(t, probabilities, exact):
 def test_barkers_probabilities_have_a_fifth_of_the_stated_relative_error():
     rng = np.random.default_rng(1)
     t = np.concatenate([np.linspace(-CLAMP, CLAMP, 801), rng.uniform(-1, 1, 600), rng.uniform(-8, 8, 400)])
-    assert worst_error(t, compiled(Barker(1.0).probabilities, t), barker_exact) <= RELATIVE_ERROR / 5
+    assert worst_error(t, compiled(Barker(1.0).probabilities, t), barker_exact) <= COIN_ERROR / 5
 
 
 STDS = [SMALLEST_STD, 0.1, 0.3, 1.0, 2.0, 4.0, 7.0, 9.0, 10.0, 12.0, 16.0, 20.0, 25.0, 30.0, 37.0, 70.0, LARGEST_STD]
@@ -62,7 +62,7 @@ def test_the_penaltys_probabilities_have_a_fifth_of_the_stated_relative_error_an
     rng, edge = np.random.default_rng(1), clamp(std)
     t = [np.linspace(-edge, edge, 101), std * rng.uniform(-10, 10, 400), std * rng.uniform(-1.5, 1.5, 200)]
     t = np.clip(np.concatenate([*t, -(std**2) / 2 + rng.uniform(-45, 3, 200)]), -edge, edge)
-    allowed = RELATIVE_ERROR / (5 if std < 1 else 30)
+    allowed = COIN_ERROR / (5 if std < 1 else 30)
     assert worst_error(t, compiled(penalty_probabilities, t, std), lambda t: penalty_exact(t, std)) <= allowed
 
 
@@ -97,7 +97,7 @@ def test_a_flip_changes_exactly_at_its_threshold(rarer):
 
 def test_coins_from_the_cryptographic_stream_have_the_right_frequency():
     count = 200_000
-    bits = RandomSource(5).bits("coin", (count, 2))
+    bits = RandomSource(5).random_words("coin", (count, 2))
     for p in (0.5, 0.1, 0.9):
         with jax.enable_x64(True):
             heads = int(jnp.sum(flip(jnp.asarray(bits), jnp.float64(p), jnp.float64(1 - p))))

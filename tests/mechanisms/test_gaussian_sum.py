@@ -22,8 +22,8 @@ from dpmcmc.mechanisms.gaussian_sum import (
     MOST_COORDINATES,
     NOISE_STD,
     RATIO,
-    RELATIVE_ERROR,
-    TAIL,
+    NOISE_ERROR,
+    NOISE_TAIL,
     WORDS,
     GaussianSum,
     discrete_gaussian,
@@ -111,12 +111,12 @@ def test_the_stated_errors_hold():
     assert rounding < 1e-27
     assert sum(smooth) < 1e-32
     assert cut < 1e-29
-    assert MOST_COORDINATES * (DRAWS * table + sum(smooth) + rounding + 2 * cut) < RELATIVE_ERROR / 8
-    assert MOST_COORDINATES * 2 * mpmath.ncdf(-10.5) < TAIL / 4
+    assert MOST_COORDINATES * (DRAWS * table + sum(smooth) + rounding + 2 * cut) < NOISE_ERROR / 8
+    assert MOST_COORDINATES * 2 * mpmath.ncdf(-10.5) < NOISE_TAIL / 4
 
 
 def test_noise_is_calibrated():
-    words = RandomSource(3).bits("noise", (60_000, *WORDS))
+    words = RandomSource(3).random_words("noise", (60_000, *WORDS))
     with jax.enable_x64(True):
         noise = np.asarray(jax.jit(discrete_gaussian)(words))
         base = np.asarray(jax.jit(table_draw)(*(words[:, 0, i] for i in range(3))))
@@ -172,7 +172,7 @@ def test_gradients_summed_by_blocks_are_the_gradients_summed_at_once(n, dimensio
     model = dp.models.Banana(dimension, 3.0)
     rng = np.random.default_rng(0)
     records, theta = rng.normal(size=(n, dimension)), rng.normal(size=dimension)
-    total, words = GaussianSum.of_multiplier(2.0, 5.0), RandomSource(1).bits("noise", (dimension, *WORDS))
+    total, words = GaussianSum.of_multiplier(2.0, 5.0), RandomSource(1).random_words("noise", (dimension, *WORDS))
     with jax.enable_x64(True):
         posterior = dp.Posterior(model, jnp.asarray(records))
         by_blocks = total.of_gradients(words, posterior, jnp.asarray(theta), lambda flat: flat)

@@ -19,7 +19,7 @@ def test_the_stream_is_chacha20():
         zero = np.asarray(stream.words(jnp.zeros(4, jnp.uint64), 16)).astype("<u8").tobytes().hex()
         assert zero.startswith("76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7")
         assert zero[128:].startswith("9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed")
-        key = RandomSource(1).bits("key", (4,))
+        key = RandomSource(1).random_words("key", (4,))
         ours = np.asarray(jax.jit(lambda k: stream.words(k, 1003))(key))
     whole = int.from_bytes(key.astype("<u8").tobytes(), "little")
     assert np.array_equal(ours, ChaCha(key=whole, rounds=20).random_raw(1003))
@@ -47,7 +47,7 @@ def test_the_law_of_the_count_is_poisson_to_the_error_stated(mean):
 
 def test_draws_have_the_law_of_the_table():
     table = count_table(6.0)
-    words = RandomSource(0).bits("count", (40_000, 2))
+    words = RandomSource(0).random_words("count", (40_000, 2))
     with jax.enable_x64(True):
         draws = np.asarray(jax.vmap(table.draw)(words))
         ends = [int(table.draw(jnp.asarray(w, jnp.uint64))) for w in ([0, 0], [2**64 - 1, 2**64 - 1])]
@@ -62,7 +62,7 @@ def test_draws_have_the_law_of_the_table():
 
 @pytest.mark.parametrize("n", [1, 3, 1000, 2**31 - 1])
 def test_indices_are_the_high_half_of_the_product(n):
-    words = np.append(RandomSource(2).bits("index", (2000,)), np.array([0, 2**64 - 1], np.uint64))
+    words = np.append(RandomSource(2).random_words("index", (2000,)), np.array([0, 2**64 - 1], np.uint64))
     with jax.enable_x64(True):
         drawn = np.asarray(indices(jnp.asarray(words), n))
     assert drawn.tolist() == [int(word) * n >> 64 for word in words]

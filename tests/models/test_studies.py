@@ -52,7 +52,7 @@ def test_bad_settings_name_the_value():
 
 
 def test_another_start_leaves_the_model_as_it_is():
-    model = dp.models.Started(dp.models.Banana(2), np.ones(2))
+    model = dp.models.WithInit(dp.models.Banana(2), np.ones(2))
     assert np.array_equal(model.init, np.ones(2))
     assert model.simulate(jax.random.key(0), jnp.zeros(2), 3).shape == (3, 2)
     assert model.dimension == 2

@@ -1,4 +1,4 @@
-"""Bits and sums on random batches, against exact enumeration of all subsets (docs/theory/subsampling.md)."""
+"""RandomWords and sums on random batches, against exact enumeration of all subsets (docs/theory/subsampling.md)."""
 
 import time
 from functools import cache

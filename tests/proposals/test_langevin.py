@@ -10,10 +10,10 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance import Always
+from dpmcmc.chain.acceptance import Always
 from dpmcmc.mechanisms.gaussian_sum import CHARGED_STD
 from dpmcmc.posterior import Posterior
-from dpmcmc.proposals import Langevin
+from dpmcmc.chain.proposals import Langevin
 from dpmcmc.randomness import RandomSource
 
 
@@ -75,7 +75,7 @@ def test_the_noise_charged_is_the_noise_of_the_step(variant, batch):
     multiplier = event.noise_multiplier if batch is None else event.noise_multiplier / 2
     model = dp.models.GaussianMean(1, prior_std=1e6)
     with jax.enable_x64(True):
-        words = RandomSource(1).bits("gradient", (draws, *proposal.bits(n)["gradient"]))
+        words = RandomSource(1).random_words("gradient", (draws, *proposal.random_words(n)["gradient"]))
 
         def moved(record):
             posterior = Posterior(model, jnp.full((n, 1), record), temperature)

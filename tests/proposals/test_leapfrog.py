@@ -12,8 +12,8 @@ import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.mechanisms.gaussian_sum import CHARGED_STD
 from dpmcmc.posterior import Posterior
-from dpmcmc.proposals import Leapfrog
-from dpmcmc.proposals.base import PrivateProposal
+from dpmcmc.chain.proposals import Leapfrog
+from dpmcmc.chain.proposals.base import PrivateProposal
 from dpmcmc.randomness import RandomSource
 
 AMPLE = {"epsilon": 1e12, "delta": 1e-6}
@@ -114,7 +114,7 @@ def test_the_path_is_the_leapfrog(reuse):
     with jax.enable_x64(True):
         posterior = Posterior(model, jnp.asarray(records), 0.5)
         key, here = jax.random.key(3), jnp.asarray([0.2, 0.1])
-        bits = {k: RandomSource(1).bits(k, s) for k, s in proposal.bits(400).items()}
+        bits = {k: RandomSource(1).random_words(k, s) for k, s in proposal.random_words(400).items()}
         memory = proposal.init(here)
         if reuse:
             memory = {"gradient": jnp.asarray(_gradient(records, np.asarray(here))), "known": jnp.asarray(True)}
@@ -144,7 +144,7 @@ def test_every_gradient_is_charged():
     assert isinstance(fresh, PrivateProposal)
     for proposal, releases in ((fresh, 5), (reused, 4)):
         event = proposal.event(100, 0.3)
-        assert event.count == releases == proposal.coins(100)
+        assert event.count == releases == proposal.inexact_draws(100)
         assert 5.0 <= event.event.noise_multiplier < 5.0 * (1 + 1e-5)
         assert CHARGED_STD / (2 * event.event.noise_multiplier) == pytest.approx(proposal._sum().bound)
     kernel = dp.Kernel(fresh, dp.Barker(0.1))
@@ -161,7 +161,7 @@ def test_the_first_reused_path_starts_by_a_gradient():
     proposal = Leapfrog(0.1, 1, clip=1.0, noise_multiplier=2.0, reuse_gradient=True)
     with jax.enable_x64(True):
         posterior, here = Posterior(model, jnp.asarray(records), 1.0), jnp.asarray([0.5])
-        bits = {k: RandomSource(1).bits(k, s) for k, s in proposal.bits(20).items()}
+        bits = {k: RandomSource(1).random_words(k, s) for k, s in proposal.random_words(20).items()}
         move = proposal.propose_privately(jax.random.key(0), bits, posterior, here, proposal.init(here))
     assert np.array_equal(move.position, here)  # with one step, the first path stays where it is
     assert float(move.log_correction) == 0.0
@@ -175,7 +175,7 @@ def test_records_beyond_all_bounds_do_no_harm():
     proposal = Leapfrog(0.1, 3, clip=1.0, noise_multiplier=1.0)
     with jax.enable_x64(True):
         posterior = Posterior(model, jnp.asarray([np.inf, np.nan, 1e300, -1e300, 0.0]), 1.0)
-        bits = {k: RandomSource(1).bits(k, s) for k, s in proposal.bits(5).items()}
+        bits = {k: RandomSource(1).random_words(k, s) for k, s in proposal.random_words(5).items()}
         move = proposal.propose_privately(jax.random.key(0), bits, posterior, jnp.asarray(0.1), ())
     assert np.isfinite(move.position)
     assert np.isfinite(move.log_correction)

@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import halfnorm, kstest
 
 import dpmcmc as dp
-from dpmcmc.acceptance import Barker, Metropolis, Penalty
-from dpmcmc.kernel import Kernel
-from dpmcmc.proposals import GuidedWalk, OneComponent, Sphere
+from dpmcmc.chain.acceptance import Barker, Metropolis, Penalty
+from dpmcmc.chain.kernel import Kernel
+from dpmcmc.chain.proposals import GuidedWalk, OneComponent, Sphere
 
 SCALE = (0.5, 0.25)
 STD = np.array([0.4, 0.2])

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import expit, ndtr
 from scipy.stats import logistic
 
-from dpmcmc.acceptance import correction
+from dpmcmc.chain.acceptance import correction
 from dpmcmc_experiments.figures import Cell, Check, Figure, Settings, reference, rng_of
 
 VARIANCES = (1.0, 1.5, 1.75, 2.0)

@@ -9,7 +9,7 @@ import pandas as pd
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance import correction
+from dpmcmc.chain.acceptance import correction
 from dpmcmc.privacy.published import heikkila2019 as published
 from dpmcmc_experiments.figures import Cell, Check, Figure, Settings, reference, seed_of
 from dpmcmc_experiments.heikkila2019 import langevin, lessened, prices, study

@@ -19,9 +19,9 @@ import jax
 import numpy as np
 
 import dpmcmc as dp
-from dpmcmc.acceptance import Always
+from dpmcmc.chain.acceptance import Always
 from dpmcmc.privacy import Event
-from dpmcmc.proposals import Move, PlainLangevin
+from dpmcmc.chain.proposals import Move, PlainLangevin
 from dpmcmc_experiments.figures import Settings, seed_of
 from dpmcmc_experiments.heikkila2019.study import COUNTS_AS, MODEL, STUDY_DELTA, records, temperature
 
@@ -49,10 +49,10 @@ class Every:
     def event(self, n: int, temperature: float) -> Event:
         return self.proposal.event(n, temperature)
 
-    def bits(self, n: int) -> dict[str, tuple[int, ...]]:
+    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
         return {}
 
-    def coins(self, n: int) -> int:
+    def inexact_draws(self, n: int) -> int:
         return 0
 
     def propose_privately(self, key: Any, bits: Any, posterior: Any, position: Any, memory: Any) -> Move:

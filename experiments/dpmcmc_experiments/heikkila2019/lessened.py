@@ -32,7 +32,7 @@ def run(settings: Settings, number: int) -> dict[str, Any]:
     for stage, (epsilon, tau, steps) in enumerate(STAGES):
         budget = dp.Budget(epsilon, study.STUDY_DELTA)
         default = dp.plan(
-            dp.models.Started(study.MODEL, at), len(data), budget, chains=1, temperature=tau, method="chain"
+            dp.models.WithInit(study.MODEL, at), len(data), budget, chains=1, temperature=tau, method="chain"
         ).kernel
         release = dp.sample(
             study.MODEL,

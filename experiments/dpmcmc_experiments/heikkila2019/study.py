@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import dpmcmc as dp
-from dpmcmc.acceptance import correction
+from dpmcmc.chain.acceptance import correction
 from dpmcmc_experiments.figures import Settings, reference, rng_of, seed_of
 
 COUNTS_AS = 100  # records, after tempering: temperature 100/N

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 import dpmcmc as dp
-from dpmcmc.acceptance import ProportionalMinibatchPenalty, ProportionalPenalty
+from dpmcmc.chain.acceptance import ProportionalMinibatchPenalty, ProportionalPenalty
 from dpmcmc.privacy.published import raisa2021 as published
-from dpmcmc.proposals import GuidedWalk, Leapfrog, Proposal, RandomWalk
+from dpmcmc.chain.proposals import GuidedWalk, Leapfrog, Proposal, RandomWalk
 from dpmcmc_experiments.figures import reference
 from dpmcmc_experiments.raisa2021.problems import Setting
 

@@ -118,7 +118,7 @@ def fresh_moves(posterior: Problem, kernel: Any, here: np.ndarray, rng: np.rando
     """One proposal from each position."""
     words = {
         name: rng.integers(0, 2**64, (len(here), *shape), np.uint64)
-        for name, shape in kernel.bits(posterior.setting.n).items()
+        for name, shape in kernel.random_words(posterior.setting.n).items()
     }
     with jax.enable_x64(True):
         data = dp.Posterior(posterior.model, jnp.asarray(posterior.records), posterior.setting.temperature)

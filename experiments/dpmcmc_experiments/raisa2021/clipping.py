@@ -16,7 +16,7 @@ import pandas as pd
 
 import dpmcmc as dp
 from dpmcmc import privacy
-from dpmcmc.acceptance import Barker
+from dpmcmc.chain.acceptance import Barker
 from dpmcmc.metrics import clip_fraction
 from dpmcmc_experiments.figures import Cell, Check, Settings, reference, rng_of, seed_of
 from dpmcmc_experiments.raisa2021 import chains

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import dpmcmc as dp
-from dpmcmc.proposals import Leapfrog
+from dpmcmc.chain.proposals import Leapfrog
 from dpmcmc_experiments.figures import Cell, Check, Settings, reference, rng_of, seed_of
 from dpmcmc_experiments.raisa2021.algorithms import tuning
 from dpmcmc_experiments.raisa2021.problems import SETTINGS, problem
@@ -114,7 +114,7 @@ def path_cells(settings: Settings) -> list[Cell]:
 
             def ends(j: int, which: Any) -> np.ndarray:
                 leaps = Leapfrog(h.leapfrog_step, j, h.gradient_clip, h.tau_gradient * posterior.setting.n**0.5)
-                shape = (PATHS, *leaps.bits(posterior.setting.n)["gradient"])
+                shape = (PATHS, *leaps.random_words(posterior.setting.n)["gradient"])
                 words = jnp.asarray(rng_of("path", "noise").integers(0, 2**64, shape, np.uint64))
 
                 def end(path: Any) -> Any:

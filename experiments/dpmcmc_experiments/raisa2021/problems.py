@@ -43,8 +43,8 @@ class Setting:
 
 
 SETTINGS = {
-    "easy-2d": Setting("Flat banana, d = 2", dp.models.Banana(2, 20.0), 100_000),
-    "easy-10d": Setting("Flat banana, d = 10", dp.models.Banana(10, 20.0), 200_000),
+    "easy-2d": Setting("RaveledModel banana, d = 2", dp.models.Banana(2, 20.0), 100_000),
+    "easy-10d": Setting("RaveledModel banana, d = 10", dp.models.Banana(10, 20.0), 200_000),
     "tempered-2d": Setting("Tempered banana, d = 2", dp.models.Banana(2, 20.0), 100_000, 1000),
     "tempered-10d": Setting("Tempered banana, d = 10", dp.models.Banana(10, 20.0), 200_000, 1000),
     "gauss-30d": Setting("High dimensional Gauss", dp.models.Banana(30, 0.0), 200_000),

@@ -23,7 +23,7 @@ from jax.flatten_util import ravel_pytree
 
 import dpmcmc as dp
 from dpmcmc import algorithms, privacy
-from dpmcmc.proposals import GuidedWalk, HiddenCentre, OneComponent, RandomWalk
+from dpmcmc.chain.proposals import GuidedWalk, HiddenCentre, OneComponent, RandomWalk
 from dpmcmc_experiments.figures import Cell, Check, Settings, rng_of, seed_of
 from dpmcmc_experiments.heikkila2019 import study
 from dpmcmc_experiments.raisa2021 import algorithms as published

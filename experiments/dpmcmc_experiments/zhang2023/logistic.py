@@ -173,7 +173,7 @@ def fitted(p: Problem, epsilon: float, steps: int) -> Run:
     start, records, key = model(True, np.zeros(50)), {"x": p.scaled(p.x), "y": p.y}, f"fitted-{epsilon:g}"
     options = {"steps": FIT_STEPS, "temperature": TEMPERATURE}
     fits = [
-        dp.initialise.dpvi(start, records, FIT * epsilon, DELTA / 2, **options, seed=seed_of("zhang2023", key, chain))
+        dp.variational.dpvi(start, records, FIT * epsilon, DELTA / 2, **options, seed=seed_of("zhang2023", key, chain))
         for chain in range(p.chains if p.setting.n == LOGISTIC.n else 1)  # each compiles anew
     ]
     m = largest_bound(p, 0.999 * epsilon, steps, fits[0].event)
@@ -183,7 +183,7 @@ def fitted(p: Problem, epsilon: float, steps: int) -> Run:
         for chain, fit in enumerate(fits)
     ]
     total = float(dp.privacy.epsilon(together(p, m, steps, fits[0].event), DELTA))
-    total += 2.0**-39 * steps * kernel.coins(p.setting.n)  # finite precision, as a plan would set it aside
+    total += 2.0**-39 * steps * kernel.inexact_draws(p.setting.n)  # finite precision, as a plan would set it aside
     draws = np.concatenate([release.draws["theta"] for release in chains])
     bits = np.concatenate([release.accepted for release in chains])
     label, promise = f"private fit, repaired minibatch, ε = {epsilon:g}", f"({dp_round(total)}, {DELTA:g})-DP, fit too"

@@ -46,4 +46,4 @@ def demo_pictures(release: Release, reference: dict[str, tuple[float, float]], o
 def _headline(release: Release) -> str:
     guarantee = release.guarantee
     promise = "no guarantee" if guarantee is None else f"ε = {guarantee.epsilon:.3g}, δ = {guarantee.delta:.1g}"
-    return f"n = {release.run['n']}, {promise}, temperature {np.round(release.run['temperature'], 4):g}"
+    return f"n = {release.settings['n']}, {promise}, temperature {np.round(release.settings['temperature'], 4):g}"

@@ -14,15 +14,18 @@ def plan(
     epsilon: Annotated[float, typer.Option(help="Privacy budget ε.")] = 1.0,
     delta: Annotated[float | None, typer.Option(help="Privacy budget δ; 0.1/n if left out.")] = None,
     temperature: Annotated[float | None, typer.Option(help="Power of the likelihood, N0 / n.")] = None,
-    method: Annotated[str | None, typer.Option(help="likelihood (the default) or chain.")] = None,
+    method: Annotated[str, typer.Option(help="likelihood or chain.")] = "likelihood",
 ) -> None:
     """What to expect of a private posterior of n records: errors, effective draws, and remedies. Reads no record."""
     import dpmcmc as dp
 
     try:
+        methods = {"likelihood": dp.LikelihoodRelease, "chain": dp.Chain}
+        if method not in methods:
+            raise ValueError(f"--method must be {' or '.join(methods)}, got {method!r}")
         found = load_model(model)
         budget = dp.Budget(epsilon, 0.1 / n if delta is None else delta)
-        typer.echo(str(dp.plan(found, n, budget, temperature=temperature, method=method)))
+        typer.echo(str(dp.plan(found, n, budget, temperature=temperature, method=methods[method]())))
     except (ValueError, TypeError) as error:
         raise typer.BadParameter(str(error)) from error
 

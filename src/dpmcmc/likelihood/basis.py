@@ -39,6 +39,16 @@ QUANTILES = (0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 1.0)
 """Clips to choose from: these quantiles of simulated records' feature norms, and half as much again as the largest."""
 
 
+def centred(values: Any) -> Any:
+    """Log likelihoods at the anchors less each record's own mean: a constant says nothing about θ."""
+    return values - values.mean(axis=1, keepdims=True)
+
+
+def features(centred_values: Any, mean: Any, projection: Any) -> Any:
+    """The features of records, one row each: what they say beyond the average record, along each function."""
+    return (centred_values - mean) @ projection
+
+
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Functions for the log likelihood over a region; everything here is public."""
@@ -49,8 +59,9 @@ class Basis:
     functions: np.ndarray  # (p, M) ψ at the anchors
     clip: float  # radius for features
     simulated: PyTree  # records that carry the released function
-    carry: np.ndarray  # (M, m) from values at the anchors to weights of the simulated records
-    whole: bool  # whether all components that matter are kept
+    to_weights: np.ndarray  # (M, m) from values at the anchors to weights of the simulated records
+    complete: bool  # whether all components that matter are kept
+    clipped: float  # share of the simulated records that the clip shortens
 
     @classmethod
     def build(
@@ -71,7 +82,7 @@ class Basis:
             )
         simulated = jax.tree.map(lambda leaf: np.asarray(leaf)[rows], simulated)
         anchors, table = np.asarray(anchors, np.float64)[columns], table[rows][:, columns]
-        table -= np.mean(table, axis=1, keepdims=True)
+        table = centred(table)
         mean = np.mean(table[:ROWS], axis=0)
         away = table[:ROWS] - mean
         squares, axes = np.linalg.eigh(away.T @ away / away.size)
@@ -79,18 +90,24 @@ class Basis:
         wanted = np.sum((records * sizes > LEAST) & (sizes > FLOOR * sizes[0]))
         count = int(np.clip(wanted, 1, min(MOST, len(away) // 2, len(anchors) // 2)))
         scales, functions = np.maximum(sizes[:count], 1e-300), right[:count] * np.sqrt(len(anchors))
-        features = (table - mean) @ functions.T / len(anchors) / np.sqrt(scales)
+        coefficients = features(table, mean, functions.T) / len(anchors) / np.sqrt(scales)
+        clip = choose_clip(coefficients, scales, records, noise_multiplier)
         kept = slice(0, min(len(away), 2 ** int(np.ceil(np.log2(max(128, SPARE * (count + 1)))))))  # few sizes
         return cls(
             anchors=anchors,
             mean=mean,
             scales=scales,
             functions=functions,
-            clip=choose_clip(features, scales, records, noise_multiplier),
+            clip=clip,
             simulated=jax.tree.map(lambda leaf: leaf[kept], simulated),
-            carry=np.linalg.pinv(table[kept], rcond=1e-10),
-            whole=bool(count >= wanted),
+            to_weights=np.linalg.pinv(table[kept], rcond=1e-10),
+            complete=bool(count >= wanted),
+            clipped=float(np.mean(np.linalg.norm(coefficients, axis=1) > clip)),
         )
+
+    def features(self, values: np.ndarray) -> np.ndarray:
+        """Features, over the clip, of records with these log likelihoods at the anchors, one row a record."""
+        return features(centred(values), self.mean, self.projection)
 
     @property
     def size(self) -> int:
@@ -107,7 +124,7 @@ class Basis:
 
     def weights(self, n: int, sums: np.ndarray) -> np.ndarray:
         """Weights of the simulated records: Σ wᵢ log p(x̃ᵢ|θ) is the log likelihood, at the anchors and between them."""
-        return self.log_likelihood(n, sums) @ self.carry
+        return self.log_likelihood(n, sums) @ self.to_weights
 
 
 def choose_clip(features: np.ndarray, scales: np.ndarray, records: float, noise_multiplier: float) -> float:

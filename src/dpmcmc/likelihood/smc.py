@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.likelihood.records import Flat
+from dpmcmc.likelihood.raveled import RaveledModel
 from dpmcmc.models.base import PyTree
 
 LEAST_ESS = 0.5  # of a group's particles, after a step in temperature
@@ -48,7 +48,7 @@ class Problem(NamedTuple):
     from_prior: Array  # whether particles begin at draws of the prior instead of the normal
 
 
-def sample(model: Flat, problem: Problem, theta: np.ndarray, key: Array) -> tuple[np.ndarray, bool]:
+def sample(model: RaveledModel, problem: Problem, theta: np.ndarray, key: Array) -> tuple[np.ndarray, bool]:
     """Particles of the goal, from ``theta`` (group, particle, parameter) at the start, and whether they got there.
 
     After ``MOST_TEMPERATURES`` the rest of the way is taken at once, and the particles need not be draws of the goal.
@@ -69,7 +69,7 @@ def sample(model: Flat, problem: Problem, theta: np.ndarray, key: Array) -> tupl
 
 
 @lru_cache(maxsize=16)
-def _compiled(model: Flat) -> Any:
+def _compiled(model: RaveledModel) -> Any:
     def evaluate(problem: Problem, theta: Array) -> Cloud:
         groups, particles, dimension = theta.shape
         flat = theta.reshape(-1, dimension)
@@ -154,5 +154,5 @@ def _compiled(model: Flat) -> Any:
 
 
 def _log(density: Array) -> Array:
-    """−1e300 for densities that are zero or no number, so that differences of logs are numbers."""
+    """−1e300 for densities that are zero or NaN, so that differences of logs are numbers."""
     return jnp.where(jnp.isfinite(density), density, -1e300)

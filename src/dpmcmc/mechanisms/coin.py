@@ -2,8 +2,8 @@
 
 The rarer outcome has a probability held in a float64 and not below ``RAREST``; it happens when a 128-bit uniform
 integer lies under that probability, which is exact for every float64 in that range. The only error left is that of
-evaluating the probability itself, a *relative* one of at most ``RELATIVE_ERROR`` for accept and reject alike. A
-relative error moves ε by 2·RELATIVE_ERROR a decision and leaves δ alone, whatever ε is.
+evaluating the probability itself, a *relative* one of at most ``COIN_ERROR`` for accept and reject alike. A
+relative error moves ε by 2·COIN_ERROR a decision and leaves δ alone, whatever ε is.
 
 Reference: docs/theory/finite-precision.md.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-RELATIVE_ERROR = 2.0**-40
+COIN_ERROR = 2.0**-40
 """Bound on the relative error of an accept or reject probability (tests measure less than a fifth of it)."""
 
 RAREST = 2.0**-60

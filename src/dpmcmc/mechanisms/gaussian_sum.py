@@ -46,10 +46,10 @@ LEAST_MULTIPLIER = 1.0
 
 MOST_COORDINATES = 2**14
 
-RELATIVE_ERROR = 2.0**-48
+NOISE_ERROR = 2.0**-48
 """Bound on the relative error of the noise's probabilities, per release (adds twice to ε)."""
 
-TAIL = 2.0**-66
+NOISE_TAIL = 2.0**-66
 """What one release adds to δ for noise farther out than the bound above holds."""
 
 WORDS = (DRAWS, 3)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpmcmc.diagnostics import arviz
+
 
 def mean_error(draws: np.ndarray, mean: np.ndarray) -> float:
     """Euclidean distance between the mean of ``draws`` (draw, parameter) and ``mean``."""
@@ -27,13 +29,9 @@ def running_moments(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def effective_draws(draws: np.ndarray) -> float:
     """The least effective number of draws for the mean of any parameter; ``draws`` is (chain, draw, parameter)."""
-    import arviz as az
-
-    return min(float(az.ess(draws[..., j], method="mean")) for j in range(draws.shape[-1]))
+    return min(float(arviz().ess(draws[..., j], method="mean")) for j in range(draws.shape[-1]))
 
 
 def largest_r_hat(draws: np.ndarray) -> float:
     """The largest rank-normalised R-hat of any parameter; ``draws`` is (chain, draw, parameter)."""
-    import arviz as az
-
-    return max(float(az.rhat(draws[..., j])) for j in range(draws.shape[-1]))
+    return max(float(arviz().rhat(draws[..., j])) for j in range(draws.shape[-1]))

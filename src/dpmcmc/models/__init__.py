@@ -3,7 +3,7 @@
 from dpmcmc.models.banana import Banana as Banana
 from dpmcmc.models.base import Model as Model
 from dpmcmc.models.base import ModelLike as ModelLike
-from dpmcmc.models.base import Started as Started
+from dpmcmc.models.base import WithInit as WithInit
 from dpmcmc.models.circle import Circle as Circle
 from dpmcmc.models.gaussian import CorrelatedGaussian as CorrelatedGaussian
 from dpmcmc.models.gaussian import GaussianMean as GaussianMean
@@ -19,7 +19,7 @@ __all__ = [
     "LogisticRegression",
     "Model",
     "ModelLike",
-    "Started",
     "TiedMixture",
     "TruncatedMixture",
+    "WithInit",
 ]

@@ -17,7 +17,7 @@ class ModelLike(Protocol):
     - ``log_ratio_bound(theta, theta_new)``: a bound on one record's |log ratio|, true for *every possible* record;
     - ``simulate(key, theta, n)``: n records drawn from the model, from public knowledge alone;
     - ``sample_prior(key)``: a draw of the prior, where a search that knows nothing begins;
-    - ``describe(record)`` and ``simulate_like(key, theta, n, description)``: what of the records is worth releasing
+    - ``record_summary(record)`` and ``simulate_like(key, theta, n, summary)``: what of the records is worth releasing
       first, a vector of norm at most 1, and records simulated from its noisy mean.
 
     Functions of a record see that record alone, the others none: one that closes over the data voids every guarantee.
@@ -45,6 +45,7 @@ class Model:
         )
 
     Parameters may be any pytree, integer leaves included; a record is what one index of the data's leading axis holds.
+    The other fields are the optional methods of :class:`ModelLike`: what a built-in model can give, this one can too.
     """
 
     log_prior: Callable[[PyTree], Any]
@@ -53,15 +54,22 @@ class Model:
     log_ratio_bound: Callable[[PyTree, PyTree], Any] | None = None
     simulate: Callable[[Any, PyTree, int], PyTree] | None = None
     sample_prior: Callable[[Any], PyTree] | None = None
+    record_summary: Callable[[PyTree], Any] | None = None
+    simulate_like: Callable[..., PyTree] | None = None
 
     def __post_init__(self) -> None:
         for name in ("log_prior", "log_likelihood"):
             if not callable(getattr(self, name)):
                 raise TypeError(f"Model: {name} must be a function, got {getattr(self, name)!r}")
+        for name in ("log_ratio_bound", "simulate", "sample_prior", "record_summary", "simulate_like"):
+            if has(self, name) and not callable(getattr(self, name)):
+                raise TypeError(f"Model: {name} must be a function or None, got {getattr(self, name)!r}")
+        if has(self, "record_summary") != has(self, "simulate_like"):
+            raise TypeError("Model: record_summary and simulate_like belong together; give both or neither")
 
 
 @dataclass(frozen=True, eq=False)
-class Started:
+class WithInit:
     """``model`` with another starting point: a value, or a function ``init(key)`` that draws one for each chain."""
 
     model: Any
@@ -79,4 +87,14 @@ class Started:
         return self.model.log_likelihood(theta, record)
 
     def __repr__(self) -> str:
-        return f"{self.model!r} from its own start"
+        return f"{self.model!r} with init {self.init!r}"
+
+
+def has(model: Any, name: str) -> bool:
+    """Whether a model gives an optional method."""
+    return getattr(model, name, None) is not None
+
+
+def model_name(model: Any) -> str:
+    """What a release calls the model."""
+    return type(model.model if isinstance(model, WithInit) else model).__name__

@@ -84,24 +84,24 @@ class LogisticRegression:
         x_key, y_key = jax.random.split(key)
         return self._outcomes(y_key, theta, self._anywhere(x_key, n))
 
-    def describe(self, record: dict[str, Array]) -> Array:
+    def record_summary(self, record: dict[str, Array]) -> Array:
         """First and second moments of the covariates, of norm at most 1: what :meth:`simulate_like` asks to know."""
         x = jnp.asarray(record["x"])
         moments = jnp.concatenate([x, jnp.outer(x, x)[jnp.triu_indices(len(self.bounds))]])
         return moments / np.sqrt(len(moments))
 
-    def simulate_like(self, key: Array, theta: dict[str, Array], n: int, description: Array) -> dict[str, Array]:
-        """n records whose covariates have about the moments of ``description``, the mean of :meth:`describe`.
+    def simulate_like(self, key: Array, theta: dict[str, Array], n: int, summary: Array) -> dict[str, Array]:
+        """n records whose covariates have about the moments of ``summary``, the mean of :meth:`record_summary`.
 
         Normal covariates, moved to the bounds where they are outside; those whose mean square is near 1 must be at
         the bounds always, and are the signs of shifted normals.
         """
         x_key, y_key = jax.random.split(key)
-        return self._outcomes(y_key, theta, self._with_moments(x_key, n, description))
+        return self._outcomes(y_key, theta, self._with_moments(x_key, n, summary))
 
-    def _with_moments(self, key: Array, n: int, description: Array) -> Array:
+    def _with_moments(self, key: Array, n: int, summary: Array) -> Array:
         count = len(self.bounds)
-        moments = jnp.asarray(description) * np.sqrt(len(description))
+        moments = jnp.asarray(summary) * np.sqrt(len(summary))
         mean = jnp.clip(moments[:count], -1.0, 1.0)
         upper = jnp.zeros((count, count)).at[jnp.triu_indices(count)].set(moments[count:])
         covariance = upper + upper.T - jnp.diag(jnp.diag(upper)) - jnp.outer(mean, mean)

@@ -7,7 +7,7 @@ epsilon(Repeat(BarkerBit(shift=0.01), 2000), delta=1e-6)
 """
 
 from dpmcmc.privacy import batch_gaussian, poisson, subsampling  # noqa: F401  (they register Rényi curves)
-from dpmcmc.privacy.account import delta, epsilon, fits, max_steps, parts, pure
+from dpmcmc.privacy.account import delta, epsilon, fits, max_steps, parts, pure, range_of
 from dpmcmc.privacy.bound import Bound, Steps
 from dpmcmc.privacy.budget import Budget
 from dpmcmc.privacy.calibration import calibrate
@@ -28,9 +28,8 @@ from dpmcmc.privacy.events import (
     SubsampledBarkerBit,
     SubsampledGaussian,
     SubsampledPenaltyBit,
-    event_from_dict,
 )
-from dpmcmc.privacy.filter import CurveFilter, Filter, RenyiFilter, ZcdpFilter, best_order, zcdp
+from dpmcmc.privacy.filter import CurveFilter, Filter, RenyiFilter, ZcdpFilter, best_order, zcdp, zcdp_of
 from dpmcmc.privacy.renyi import renyi, renyi_of
 
 __all__ = [
@@ -60,14 +59,15 @@ __all__ = [
     "calibrate",
     "delta",
     "epsilon",
-    "event_from_dict",
     "fits",
     "max_steps",
     "parts",
     "pure",
+    "range_of",
     "renyi",
     "renyi_limit",
     "renyi_of",
     "zcdp",
     "zcdp_limit",
+    "zcdp_of",
 ]

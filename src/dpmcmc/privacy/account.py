@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import singledispatch
 
 import numpy as np
 
@@ -67,9 +68,9 @@ def pure(event: Event) -> float:
     """The ε of pure DP (δ = 0), ``inf`` where there is none: ranges of Barker's bits and of selections add up."""
     total = 0.0
     for part, count in parts(event).items():
-        if _is_free(part):
+        if is_free(part):
             continue
-        shift = _range_of(part)
+        shift = range_of(part)
         if shift is None:
             return math.inf
         total = (total + count * shift) * _ROUND_UP
@@ -189,16 +190,36 @@ def _floor(value: float) -> int:
     return min(sys.maxsize, max(0, math.floor(value * (1 - 2**-45))))
 
 
-def _is_free(event: Event) -> bool:
+@singledispatch
+def range_of(event: Event) -> float | None:
+    """η of the bounded-range family, to which Barker's bit and selection belong; None for other events."""
+    return None
+
+
+@range_of.register
+def _(event: BarkerBit) -> float | None:
+    return event.shift
+
+
+@range_of.register
+def _(event: Selection) -> float | None:
+    return event.range
+
+
+@singledispatch
+def is_free(event: Event) -> bool:
     """Whether the event's parameters say that no record can move it; what is merely cheap is never free."""
-    return (isinstance(event, PenaltyBit | MetropolisBit) and event.shift == 0) or _range_of(event) == 0
+    return range_of(event) == 0
 
 
-def _range_of(event: Event) -> float | None:
-    """η of the bounded-range family, to which Barker's bit and selection belong."""
-    if isinstance(event, BarkerBit):
-        return event.shift
-    return event.range if isinstance(event, Selection) else None
+@is_free.register
+def _(event: PenaltyBit) -> bool:
+    return event.shift == 0
+
+
+@is_free.register
+def _(event: MetropolisBit) -> bool:
+    return event.shift == 0
 
 
 def _gaussian_mu(counts: dict[Event, int]) -> float | None:
@@ -212,7 +233,7 @@ def _gaussian_mu(counts: dict[Event, int]) -> float | None:
 
 def _constant_range(counts: dict[Event, int]) -> tuple[float, int] | None:
     """(η, count) when all parts that cost are choices of one range."""
-    ranges = {part: _range_of(part) for part in counts}
+    ranges = {part: range_of(part) for part in counts}
     shifts = {shift for shift in ranges.values() if shift != 0}
     if len(shifts) != 1 or None in shifts:
         return None

@@ -13,10 +13,11 @@ different relations cannot be composed.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
+
+from dpmcmc.plain import Plain
 
 SUBSTITUTION = "substitution"
 ADD_REMOVE = "add_remove"
@@ -52,15 +53,17 @@ def _batch(event: Event, n: int, batch: int) -> None:
 
 
 @dataclass(frozen=True)
-class Event:
-    """What a mechanism did. Frozen, comparable, hashable, printable, and a plain dictionary when saved."""
+class Event(Plain):
+    """What a mechanism did. Frozen, comparable, hashable, printable, and a plain dictionary when saved.
+
+    An event of your own is a frozen dataclass that derives from this class and registers what it costs
+    (:func:`dpmcmc.privacy.renyi_of`; :func:`dpmcmc.privacy.zcdp_of` where it has a zCDP).
+    """
 
     relation = SUBSTITUTION
 
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary of plain values (JSON) from which :func:`event_from_dict` restores an equal event."""
-        fields = {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
-        return {"kind": type(self).__name__, **fields}
+    largest_epsilon: ClassVar[float] = math.inf
+    """Largest ε at which the mechanism is proven in machine arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +202,8 @@ class SubsampledGaussian(Event):
     sampling: str
     relation: str = SUBSTITUTION  # type: ignore[misc]
 
+    largest_epsilon: ClassVar[float] = 9.0  # docs/theory/gaussian-sums.md, Batches
+
     def __post_init__(self) -> None:
         _positive(self, noise_multiplier=self.noise_multiplier)
         _batch(self, self.n, self.batch)
@@ -256,31 +261,3 @@ class NonPrivate(Event):
 def _known_relation(relation: str) -> None:
     if relation not in (SUBSTITUTION, ADD_REMOVE):
         raise ValueError(f'relation must be "{SUBSTITUTION}" or "{ADD_REMOVE}", got {relation!r}')
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Event):
-        return value.to_dict()
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
-
-
-_EVENTS: dict[str, type[Event]] = {cls.__name__: cls for cls in Event.__subclasses__()}
-
-
-def event_from_dict(saved: dict[str, Any]) -> Event:
-    """The event that :meth:`Event.to_dict` saved."""
-
-    def restored(value: Any) -> Any:
-        if isinstance(value, dict) and "kind" in value:
-            return event_from_dict(value)
-        if isinstance(value, list):
-            return tuple(restored(item) for item in value)
-        return value
-
-    fields = dict(saved)
-    name = fields.pop("kind")
-    if name not in _EVENTS:
-        raise ValueError(f"unknown event {name!r}; known: {', '.join(sorted(_EVENTS))}")
-    return _EVENTS[name](**{key: restored(value) for key, value in fields.items()})

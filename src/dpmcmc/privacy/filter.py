@@ -19,14 +19,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import singledispatch
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dpmcmc.privacy.account import parts
+from dpmcmc.plain import Plain
+from dpmcmc.privacy.account import parts, range_of
 from dpmcmc.privacy.bound import Bound
 from dpmcmc.privacy.convert import epsilon_at, epsilon_from_renyi, least_over_orders, renyi_limit, zcdp_limit
-from dpmcmc.privacy.events import BarkerBit, Event, Gaussian, PenaltyBit, Selection
+from dpmcmc.privacy.events import Event, Gaussian, PenaltyBit
 from dpmcmc.privacy.renyi import renyi
 
 _ROUND_UP = 1 + 2**-50
@@ -36,20 +38,26 @@ def zcdp(event: Event) -> float:
     """ρ such that R_α ≤ ρ α at every order, ``inf`` where no such bound is known."""
     total = 0.0
     for part, count in parts(event).items():
-        total = (total + count * _zcdp_of(part)) * _ROUND_UP
+        total = (total + count * zcdp_of(part)) * _ROUND_UP
     return total
 
 
-def _zcdp_of(event: Event) -> float:
-    if isinstance(event, BarkerBit):
-        return event.shift**2 / 8 * _ROUND_UP  # Lemma 2
-    if isinstance(event, Selection):
-        return event.range**2 / 8 * _ROUND_UP  # Lemma 6
-    if isinstance(event, PenaltyBit):
-        return (event.shift / event.std) ** 2 / 2 * _ROUND_UP  # that of the Gaussian, which is its limit at high orders
-    if isinstance(event, Gaussian):
-        return 0.5 / event.noise_multiplier**2 * _ROUND_UP
+@singledispatch
+def zcdp_of(event: Event) -> float:
+    """The registry behind :func:`zcdp`: ρ of one basic event, rounded up; ``inf`` where none is known."""
+    if (width := range_of(event)) is not None:
+        return width**2 / 8 * _ROUND_UP  # bounded range: docs/theory/accept-bit.md, Lemma 2; selection.md, Lemma 6
     return 0.0 if np.all(renyi(event, [2.0]) == 0) else math.inf
+
+
+@zcdp_of.register
+def _(event: PenaltyBit) -> float:
+    return (event.shift / event.std) ** 2 / 2 * _ROUND_UP  # that of the Gaussian, which is its limit at high orders
+
+
+@zcdp_of.register
+def _(event: Gaussian) -> float:
+    return 0.5 / event.noise_multiplier**2 * _ROUND_UP
 
 
 def best_order(event: Event, epsilon: float, delta: float) -> float:
@@ -72,13 +80,16 @@ def _check_limit(spec: object, limit: float) -> None:
 
 
 @dataclass(frozen=True)
-class ZcdpFilter:
+class ZcdpFilter(Plain):
     """Σ ρ_t ≤ ``limit``.
 
     Guarantee: whatever passes is ``limit``-zCDP, hence (ε, δ)-DP at every δ by :meth:`epsilon`.
     """
 
     limit: float
+
+    prices_at_hand: ClassVar[int] = 4096
+    """Entries of a table of prices; a price is a formula."""
 
     def __post_init__(self) -> None:
         _check_limit(self, self.limit)
@@ -96,14 +107,15 @@ class ZcdpFilter:
         """Whether the event still fits after ``spent``; to be asked before it runs."""
         return _sum(spent, self.price(event)) <= self.limit
 
-    def epsilon(self, delta: float) -> Bound:
-        """ε at any δ of everything that passes the filter."""
-        value, order = epsilon_from_renyi(lambda orders: self.limit * orders * _ROUND_UP, delta)
+    def epsilon(self, delta: float, spent: float | None = None) -> Bound:
+        """ε at any δ of everything that passes the filter, or of what ``spent`` of it paid for."""
+        rho = self.limit if spent is None else spent
+        value, order = epsilon_from_renyi(lambda orders: rho * orders * _ROUND_UP, delta)
         return Bound(value, f"zCDP filter, order {order:.4g}")
 
 
 @dataclass(frozen=True)
-class RenyiFilter:
+class RenyiFilter(Plain):
     """Σ R_α,t ≤ ``limit`` at the one ``order`` α, fixed in advance.
 
     Guarantee: whatever passes has Rényi divergence at most ``limit`` at ``order``, hence (ε, δ)-DP by :meth:`epsilon`.
@@ -111,6 +123,9 @@ class RenyiFilter:
 
     order: float
     limit: float
+
+    prices_at_hand: ClassVar[int] = 256
+    """Entries of a table of prices; a price takes a search of 20 milliseconds."""
 
     def __post_init__(self) -> None:
         _check_limit(self, self.limit)
@@ -139,14 +154,15 @@ class RenyiFilter:
         """Whether the event still fits after ``spent``; to be asked before it runs."""
         return _sum(spent, self.price(event)) <= self.limit
 
-    def epsilon(self, delta: float) -> Bound:
-        """ε at any δ of everything that passes the filter."""
-        value = float(epsilon_at(np.array([self.order]), np.array([self.limit]), delta)[0])
+    def epsilon(self, delta: float, spent: float | None = None) -> Bound:
+        """ε at any δ of everything that passes the filter, or of what ``spent`` of it paid for."""
+        divergence = self.limit if spent is None else spent
+        value = float(epsilon_at(np.array([self.order]), np.array([divergence]), delta)[0])
         return Bound(value, f"Rényi filter, order {self.order:.4g}")
 
 
 @dataclass(frozen=True)
-class CurveFilter:
+class CurveFilter(Plain):
     """Several Rényi filters at once: an event passes only if *every* one of them admits it.
 
     Guarantee: that of each filter, so the least of their ε.

@@ -1,0 +1,124 @@
+"""Acceptance tests: one private bit from all records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpmcmc.chain.proposals.base import Move
+from dpmcmc.mechanisms import coin
+from dpmcmc.mechanisms.clip import Clip, as_clip
+from dpmcmc.mechanisms.fixed_point import LEVELS, SMALLEST_BOUND, integer_sum, statistic
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import Posterior
+from dpmcmc.privacy.events import Event
+
+RandomWords = dict[str, Array]
+
+
+class Decision(NamedTuple):
+    """The bit, which is released, and the per-record cache that goes with it, which never leaves the loop."""
+
+    accepted: Array
+    cache: PyTree
+
+
+class Acceptance(Protocol):
+    """Decides on a move. What it reveals of the records is its event and nothing else.
+
+    Where decisions differ in cost, ``shift`` is public and known *before* any record is read: how far one record can
+    move the decision statistic.
+    """
+
+    def event(self, n: int, temperature: float) -> Event | None:
+        """What every decision costs, or None where it depends on the move."""
+
+    def event_at(self, shift: float) -> Event:
+        """What a decision with that shift costs (asked only where :meth:`event` is None)."""
+
+    def shift(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
+        """The largest change of the statistic between neighbours, for this move."""
+
+    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
+        """Random 64-bit words one decision needs, as a shape per purpose."""
+
+    def inexact_draws(self, n: int) -> int:
+        """Comparisons that depend on records in one decision (for the arithmetic's share of the budget)."""
+
+    def prepare(self, posterior: Posterior, position: PyTree) -> PyTree:
+        """What to keep about the present position (private)."""
+
+    def decide(
+        self, random_words: RandomWords, posterior: Posterior, cache: PyTree, here: PyTree, move: Move, public: Array
+    ) -> Decision:
+        """Accept or reject. ``public`` is the log prior ratio plus the proposal's correction."""
+
+
+@dataclass(frozen=True)
+class FullDataTest:
+    """A test on all records whose bit has a known probability at every value of t.
+
+    t = temperature·Σ clip(log p(xᵢ|θ') − log p(xᵢ|θ)) + public, and the bit is Bernoulli(``probabilities``(t)[0]). A
+    test with noise takes t less a public number, its ``statistic``.
+    """
+
+    clip: Any
+    relation: ClassVar[str] = "substitution"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clip", as_clip(self.clip))
+
+    def probabilities(self, t: Array) -> tuple[Array, Array]:
+        """P(accept) and P(reject) at the statistic, each to a small relative error where it is the rarer."""
+        raise NotImplementedError
+
+    def event_at(self, shift: float) -> Event:
+        """The event of one decision."""
+        raise NotImplementedError
+
+    def event(self, n: int, temperature: float) -> Event | None:
+        constant = self.clip.constant
+        if constant is None:
+            return None
+        return self.event_at(float(2 * temperature * np.maximum(constant, SMALLEST_BOUND / temperature)))
+
+    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
+        return {"coin": coin.BITS_SHAPE}
+
+    def inexact_draws(self, n: int) -> int:
+        return 1
+
+    def bound(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
+        clip: Clip = self.clip
+        return jnp.maximum(clip.bound(model, here, there), SMALLEST_BOUND / temperature)
+
+    def shift(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
+        return 2 * temperature * self.bound(model, temperature, here, there)  # one record: from −c to c
+
+    def prepare(self, posterior: Posterior, position: PyTree) -> Array:
+        return posterior.record_log_likelihoods(position)
+
+    def total(self, posterior: Posterior, cache: Array, here: PyTree, move: Move) -> tuple[Array, Array, Array]:
+        """The clipped sum in whole units, the unit, and the per-record log likelihoods at the proposed position."""
+        there = posterior.record_log_likelihoods(move.position)
+        bound = self.bound(posterior.model, posterior.temperature, here, move.position)
+        return integer_sum(there - cache, bound), posterior.temperature * bound / LEVELS, there
+
+    def statistic(
+        self, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array
+    ) -> tuple[Array, Array]:
+        """t, clamped, and the per-record log likelihoods at the proposed position."""
+        total, unit, there = self.total(posterior, cache, here, move)
+        return statistic(total, unit, public, coin.CLAMP), there
+
+    def decide(
+        self, random_words: RandomWords, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array
+    ) -> Decision:
+        t, there = self.statistic(posterior, cache, here, move, public)
+        # outside the prior's support the move is refused whatever the records say
+        accepted = coin.flip(random_words["coin"], *self.probabilities(t)) & (public > -jnp.inf)
+        return Decision(accepted, jnp.where(accepted, there, cache))

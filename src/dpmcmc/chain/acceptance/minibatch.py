@@ -1,0 +1,67 @@
+"""What all tests on a batch share: a fresh batch, its log ratios, one coin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpmcmc.chain.acceptance.base import Decision, RandomWords
+from dpmcmc.chain.proposals.base import Move
+from dpmcmc.mechanisms import batches, coin
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import Posterior
+from dpmcmc.privacy.events import Event
+
+
+@dataclass(frozen=True)
+class MinibatchTest:
+    """A test on ``batch`` records, drawn afresh without replacement for every decision.
+
+    The bit is Bernoulli(``probabilities``(log ratios of the batch)[0]); noise that a paper adds is integrated out.
+    Nothing is kept between decisions, and only the batch is read.
+    """
+
+    batch: int
+    relation: ClassVar[str] = "substitution"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
+            raise ValueError(f"{type(self).__name__}: batch must be a whole number of at least 1, got {self.batch!r}")
+
+    def probabilities(self, ratios: Array, n: int, temperature: float, public: Array) -> tuple[Array, Array]:
+        """P(accept) and P(reject) given the log ratios of the batch, each to a small relative error."""
+        raise NotImplementedError
+
+    def event_at(self, shift: float) -> Event:
+        raise TypeError(f"every decision of {type(self).__name__} costs the same: ask event(n, temperature)")
+
+    def shift(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
+        raise TypeError(f"every decision of {type(self).__name__} costs the same: ask event(n, temperature)")
+
+    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
+        return {"batch": (batches.words(n, self.batch),), "coin": coin.BITS_SHAPE}
+
+    def inexact_draws(self, n: int) -> int:
+        return 1
+
+    def prepare(self, posterior: Posterior, position: PyTree) -> PyTree:
+        return ()
+
+    def decide(
+        self, random_words: RandomWords, posterior: Posterior, cache: PyTree, here: PyTree, move: Move, public: Array
+    ) -> Decision:
+        index = batches.draw(random_words["batch"], posterior.n, self.batch)
+        ratios = batch_log_ratios(posterior, index, here, move.position)
+        accept, reject = self.probabilities(ratios, posterior.n, posterior.temperature, public)
+        # outside the prior's support the move is refused whatever the records say
+        return Decision(coin.flip(random_words["coin"], accept, reject) & (public > -jnp.inf), ())
+
+
+def batch_log_ratios(posterior: Posterior, index: Array, here: PyTree, there: PyTree) -> Array:
+    """log p(xᵢ|there) − log p(xᵢ|here) for the records at ``index``: private, and only handed to a mechanism."""
+    batch = Posterior(posterior.model, jax.tree.map(lambda leaf: leaf[index], posterior.data), posterior.temperature)
+    return batch.record_log_likelihoods(there) - batch.record_log_likelihoods(here)

@@ -1,0 +1,131 @@
+"""Checkpoints: a run that is cut off goes on as if it had not been.
+
+A checkpoint is written before each chunk, with the key from which that chunk's coins and all later ones come. A chunk
+that was cut off is therefore repeated with the same coins and gives the same bits: nothing is released twice and
+nothing is paid twice. The file is a secret (with the records it would undo the guarantee of the steps still to come,
+though not of earlier ones); only its owner can read it, and it is deleted when the run ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpmcmc.chain.plan import PlannedChains
+from dpmcmc.chain.scan import ChainState, Trace
+from dpmcmc.models.base import PyTree
+from dpmcmc.posterior import Posterior
+from dpmcmc.randomness import RandomSource
+
+
+@dataclass
+class RunState:
+    """A run between two chunks."""
+
+    state: ChainState
+    traces: list[Trace]
+    chunks: int
+    source: RandomSource
+
+    @property
+    def steps(self) -> int:
+        return sum(len(trace.accepted) for trace in self.traces)
+
+    def after(self, state: ChainState, trace: Trace) -> RunState:
+        """The run after one more chunk; its random words are used up."""
+        self.source.advance()
+        return RunState(state, [*self.traces, trace], self.chunks + 1, self.source)
+
+
+def fingerprint(plan: PlannedChains, posterior: Posterior, key: bytes) -> str:
+    """A keyed hash of everything that determines the run besides its coins: plan, model, start, kernel and records."""
+    digest = hashlib.blake2b(key=hashlib.blake2b(key, digest_size=32).digest(), digest_size=32)
+    settings = [plan.n, plan.chains, plan.steps, plan.warmup, plan.temperature, str(plan.budget), repr(plan.kernel)]
+    model, data = posterior.model, posterior.data
+    digest.update(json.dumps([*settings, *(receipt.to_dict() for receipt in plan.receipts)]).encode())
+    with jax.enable_x64(True):
+        record = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), data)
+        theta = jax.tree.map(np.asarray, model.init(jax.random.key(0)) if callable(model.init) else model.init)
+        for function, arguments in (
+            (model.log_likelihood, (theta, record)),
+            (model.log_prior, (theta,)),
+            (lambda t, p: _one_step(plan, t, p), (theta, posterior)),
+        ):
+            program = jax.make_jaxpr(function)(*arguments)
+            digest.update(re.sub(r"0x[0-9a-f]+", "", str(program.jaxpr)).encode())
+            _update(digest, program.consts)
+    _update(digest, theta)  # a start that was paid for elsewhere is not another one of the same price
+    _update(digest, data)
+    return digest.hexdigest()
+
+
+def _one_step(plan: PlannedChains, theta: PyTree, posterior: Posterior) -> Any:
+    """A step of the kernel, whose program tells a user's proposal or test from another."""
+    kernel = plan.kernel
+    theta = jax.tree.map(jax.numpy.asarray, theta)
+    state = kernel.init(posterior, theta, kernel.start(theta))
+    random_words = {
+        purpose: jax.numpy.zeros(shape, jax.numpy.uint64) for purpose, shape in kernel.random_words(plan.n).items()
+    }
+    move = kernel.propose(jax.random.key(0), random_words, posterior, state)
+    return kernel.decide(random_words, posterior, state, move)
+
+
+def _update(digest: Any, tree: PyTree) -> None:
+    for leaf in jax.tree.leaves(tree):
+        array = np.ascontiguousarray(leaf)
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(array.tobytes())
+
+
+def write(path: Path, plan: PlannedChains, posterior: Posterior, run_state: RunState) -> None:
+    """Replace the checkpoint by one that stands before the next chunk."""
+    key = run_state.source.reveal_key()
+    about = {"chunks": run_state.chunks, "reproducible": run_state.source.reproducible, "traces": len(run_state.traces)}
+    arrays: dict[str, Any] = {
+        "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
+        "key": np.frombuffer(key, np.uint8),
+        "fingerprint": np.array(fingerprint(plan, posterior, key)),
+    }
+    if run_state.traces:
+        joined = jax.tree.map(
+            lambda *parts: np.concatenate(parts), *[(t.positions, t.accepted) for t in run_state.traces]
+        )
+        arrays |= {f"trace{i}": leaf for i, leaf in enumerate(jax.tree.leaves(joined))}
+    arrays |= {f"state{i}": leaf for i, leaf in enumerate(jax.tree.leaves(run_state.state))}
+    temporary = path.with_name(path.name + ".new")
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        np.savez(file, **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def read(path: Path, plan: PlannedChains, posterior: Posterior, fresh: ChainState) -> RunState:
+    """The run as it stood, or an error if anything that determines it has changed."""
+    with np.load(path, allow_pickle=False) as saved:
+        about = json.loads(saved["about"].tobytes())
+        key = saved["key"].tobytes()
+        if str(saved["fingerprint"]) != fingerprint(plan, posterior, key):
+            raise ValueError(
+                f"the checkpoint {path} belongs to another run: the model, records, kernel or budget differ; its coins "
+                "must not be used for these. Restore what it was made with, or delete it and pay for a new run"
+            )
+
+        def leaves(kind: str) -> list[np.ndarray]:
+            return [saved[f"{kind}{i}"] for i in range(sum(name.startswith(kind) for name in saved))]
+
+        state = jax.tree.unflatten(jax.tree.structure(fresh), leaves("state"))
+        traces = []
+        if about["traces"]:
+            *positions, accepted = leaves("trace")
+            traces = [Trace(jax.tree.unflatten(jax.tree.structure(fresh.positions), positions), accepted)]
+    return RunState(state, traces, about["chunks"], RandomSource.from_key(key, reproducible=about["reproducible"]))

@@ -1,0 +1,107 @@
+"""Chains of private decisions as a method: a kernel, how long it warms up, and a plan that can be run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpmcmc.chain.default import WARMUP, default_kernel
+from dpmcmc.chain.kernel import KernelLike
+from dpmcmc.chain.length import Request, charge_steps, unprotected
+from dpmcmc.chain.plan import PlannedChains
+from dpmcmc.chain.run import run
+from dpmcmc.geometry import geometry
+from dpmcmc.method import check_budget, posterior_of
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import check_data
+from dpmcmc.privacy import Budget
+from dpmcmc.randomness import RandomSource
+from dpmcmc.receipts import Receipt
+from dpmcmc.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Chains of private accept-reject decisions.
+
+        dp.sample(model, data, 1.0, 1e-6, method=dp.Chain(dp.dp_barker(step=0.1, clip=0.05), warmup=100))
+
+    - ``kernel``: one of :mod:`dpmcmc.algorithms` or your own. Left out, full-data Barker with a random walk scaled by
+      the model's public geometry (:mod:`dpmcmc.geometry`), tempered if the budget could not pay for a usable chain
+      otherwise.
+    - ``warmup``: steps of each chain that summaries leave out; left out, a quarter of all steps.
+    - ``checkpoint``: a file to resume from if it exists, and to write while running (a secret; deleted at the end).
+    - ``public_data``: public records like those to come, for the geometry, where the model cannot simulate any.
+
+    Guarantee: every step of every chain is paid for before it runs (docs/theory/accept-bit.md, filter.md).
+    """
+
+    kernel: KernelLike | None = None
+    warmup: int | None = None
+    checkpoint: str | Path | None = None
+    public_data: PyTree | None = None
+
+    def __post_init__(self) -> None:
+        if self.kernel is not None and self.public_data is not None:
+            raise ValueError("Chain: public_data is for the default kernel; leave it out where you give a kernel")
+
+    def plan(
+        self,
+        model: ModelLike,
+        n: int,
+        budget: Budget | None,
+        *,
+        draws: int | None = None,
+        chains: int = 2,
+        temperature: float | None = None,
+        spent: tuple[Receipt, ...] = (),
+    ) -> ChainPlan:
+        """As many steps as the budget pays for, or ``draws`` of each chain after warm-up. No record is read."""
+        kernel, tau = self.kernel, temperature
+        notes: tuple[str, ...] = ()
+        effective_draws: float | None = None
+        if kernel is None:
+            public = None if self.public_data is None else check_data(self.public_data)
+            shape = geometry(model, public)
+            kernel, tau, effective_draws, note = default_kernel(model, shape, n, check_budget(n, budget), temperature)
+            notes = (note,)
+        tau = 1.0 if tau is None else tau
+        request = Request(model, kernel, n, chains, tau, self._steps(draws))
+        if request.is_private:
+            steps, guarantee, receipt = charge_steps(request, check_budget(n, budget), spent)
+        elif spent:
+            raise ValueError("spent= needs a private kernel: what is not private has no guarantee to share")
+        else:
+            steps, guarantee, receipt = unprotected(request)
+        warmup = int(WARMUP * steps) if self.warmup is None else self.warmup
+        if not 0 <= warmup < steps:
+            raise ValueError(f"warmup must lie between 0 and steps − 1 = {steps - 1}, got {warmup}")
+        return ChainPlan(
+            model=model,
+            kernel=kernel,
+            n=n,
+            chains=chains,
+            steps=steps,
+            warmup=warmup,
+            temperature=tau,
+            budget=budget,
+            guarantee=guarantee,
+            receipts=(*spent, receipt),
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            effective_draws=effective_draws,
+            notes=notes,
+        )
+
+    def _steps(self, draws: int | None) -> int | None:
+        """Steps of each chain: its draws and its warm-up."""
+        if draws is None:
+            return None
+        return draws + (draws // 3 if self.warmup is None else self.warmup)
+
+
+class ChainPlan(PlannedChains):
+    """Chains that are paid for and can be run. Printing it says what to expect."""
+
+    def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
+        """Run the chains on ``data``; Ctrl-C stops after the present chunk and returns what ran."""
+        return run(self, posterior_of(self, data), RandomSource(seed), progress)

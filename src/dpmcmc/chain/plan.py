@@ -1,0 +1,48 @@
+"""What planned chains are: data, and nothing that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpmcmc.chain.kernel import KernelLike
+from dpmcmc.models.base import ModelLike
+from dpmcmc.privacy import Budget, RenyiFilter, ZcdpFilter
+from dpmcmc.receipts import Guarantee, Receipt
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedChains:
+    """Chains that are paid for, complete with model, start and settings.
+
+    ``steps`` are per chain, ``warmup`` of them included; ``effective_draws``, where known, are for all chains.
+    """
+
+    model: ModelLike
+    kernel: KernelLike
+    n: int
+    chains: int
+    steps: int
+    warmup: int
+    temperature: float
+    budget: Budget | None
+    guarantee: Guarantee | None
+    receipts: tuple[Receipt, ...]
+    checkpoint: Path | None = None
+    effective_draws: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def filter(self) -> ZcdpFilter | RenyiFilter | None:
+        """What stops the chains where the cost of a step depends on its move."""
+        return self.receipts[-1].filter
+
+    def __str__(self) -> str:
+        most = "at most " if self.filter is not None else ""
+        lines = [
+            "No privacy guarantee." if self.guarantee is None else f"{self.guarantee}.",
+            f"{self.chains} chains of {most}{self.steps} steps, {self.warmup} of them as warm-up.",
+            f"{self.kernel.describe()}.",
+            *self.notes,
+        ]
+        return "\n".join(lines)

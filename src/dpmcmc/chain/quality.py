@@ -1,0 +1,65 @@
+"""How good the draws of a chain are: what its own autocorrelation and its agreement with other chains tell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dpmcmc.diagnostics import arviz
+from dpmcmc.quality import Quality
+
+FEWEST = 4  # draws that effective sample sizes can be had from
+AGREED, CLOSE = 1.1, 1.03  # largest R-hat of chains that have agreed, and of chains whose tails can be used
+ENOUGH = 50  # effective draws for tails and intervals
+
+
+@dataclass(frozen=True)
+class ChainQuality(Quality):
+    """``effective_draws``: the least bulk effective sample size of any parameter; ``r_hat``: the largest R-hat.
+
+    NaN where there are too few draws to tell, or where a parameter never moved.
+    """
+
+    effective_draws: float
+    r_hat: float
+    n: int
+    temperature: float
+
+    diagnostics: ClassVar[tuple[str, ...]] = ("ess_bulk", "ess_tail", "r_hat")
+
+    @classmethod
+    def of(cls, draws: dict[str, np.ndarray], warmup: int, n: int, temperature: float) -> ChainQuality:
+        """From draws by parameter, (chain, draw, ...)."""
+        kept = [np.asarray(values[:, warmup:], np.float64) for values in draws.values()]
+        ess, r_hat = math.nan, math.nan
+        if kept[0].shape[1] >= FEWEST:
+            columns = [column for values in kept for column in values.reshape(*values.shape[:2], -1).T]
+            az = arviz()
+            with np.errstate(all="ignore"):
+                ess = float(np.min([az.ess(column.T, method="bulk") for column in columns]))
+                r_hat = float(np.max([az.rhat(column.T) for column in columns]))
+        return cls(ess, r_hat, n, temperature)
+
+    @property
+    def mean_error(self) -> float:
+        """Error of posterior means by finitely many correlated draws, in posterior standard deviations."""
+        return 1 / math.sqrt(self.effective_draws)
+
+    def describe(self) -> str:
+        counted = f"n = {self.n}"
+        if self.temperature != 1:
+            counted += f", tempered to count as {self.n * self.temperature:.0f}"
+        if not (math.isfinite(self.effective_draws) and math.isfinite(self.r_hat)):
+            return f"Quality: {counted}; effective draws and R-hat cannot be computed (too few draws, or no moves)."
+        means = f"posterior means are accurate to about {self.mean_error:.2f} posterior standard deviations"
+        if self.r_hat > AGREED:
+            means = "the chains have not converged to one posterior: use the draws as a rough location at best"
+        elif self.r_hat > CLOSE or self.effective_draws < ENOUGH:
+            means += ", and tails and intervals less so"
+        return (
+            f"Quality: {counted}; smallest effective sample size {self.effective_draws:.0f}, largest R-hat "
+            f"{self.r_hat:.2f}: {means}. Clipping changes the target in ways that these figures do not show."
+        )

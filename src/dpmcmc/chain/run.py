@@ -1,0 +1,126 @@
+"""Running planned chains: chunk by chunk, interruptible, resumable; then the release."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpmcmc import privacy
+from dpmcmc.chain import checkpoint as checkpoints
+from dpmcmc.chain.checkpoint import RunState
+from dpmcmc.chain.plan import PlannedChains
+from dpmcmc.chain.pricing import PriceTable
+from dpmcmc.chain.quality import ChainQuality
+from dpmcmc.chain.scan import Trace, compile_chunk, run_chunk, start_chains
+from dpmcmc.models.base import model_name
+from dpmcmc.posterior import Posterior
+from dpmcmc.privacy import Repeat
+from dpmcmc.privacy.convert import epsilon_at
+from dpmcmc.progress import Bar, stop_on_interrupt
+from dpmcmc.randomness import RandomSource
+from dpmcmc.release import Release, issued, named_draws
+
+_ORDERS = 1 + np.geomspace(0.01, 1e5, 50)
+
+
+def run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: bool) -> Release:
+    """The planned chains on the posterior's records, from a checkpoint where there is one."""
+    path = plan.checkpoint
+    run_state = RunState(start_chains(plan.kernel, posterior, plan.chains, source), [], 0, source)
+    if path is not None and path.exists():
+        run_state = checkpoints.read(path, plan, posterior, run_state.state)
+    chunk = compile_chunk(plan.kernel, None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter))
+    with jax.enable_x64(True):
+        on_device = posterior.on_device()
+    length = chunk_length(plan.steps)
+    with _bar(plan, show) as bar, stop_on_interrupt() as stop:
+        while bool(run_state.state.alive) and run_state.chunks * length < plan.steps and not stop.asked:
+            if path is not None:
+                checkpoints.write(path, plan, posterior, run_state)
+            todo = min(length, plan.steps - run_state.chunks * length)
+            state, trace = run_chunk(chunk, plan.kernel, on_device, run_state.state, run_state.source, length, todo)
+            run_state = run_state.after(state, trace)
+            rate = float(np.mean(trace.accepted)) if len(trace.accepted) else 0.0
+            bar.update(run_state.steps, epsilon=epsilon_so_far(plan, run_state.steps, float(state.spent)), rate=rate)
+    interrupted = stop.asked and run_state.chunks * length < plan.steps
+    if path is not None:
+        if interrupted:
+            checkpoints.write(path, plan, posterior, run_state)
+        else:
+            path.unlink(missing_ok=True)
+    return _release(plan, run_state, interrupted)
+
+
+def chunk_length(steps: int) -> int:
+    """Steps compiled as one: about fifty chunks a run, of 50 to 2000 steps."""
+    return min(max(50, -(-steps // 50)), 2000, steps)
+
+
+def epsilon_so_far(plan: PlannedChains, steps: int, spent: float) -> float:
+    """ε of the steps so far by Rényi divergences, for the eye; the guarantee is the plan's."""
+    if plan.guarantee is None or plan.budget is None:
+        return math.inf
+    delta, event = plan.budget.delta, plan.receipts[-1].event
+    if plan.filter is not None:
+        found = float(plan.filter.epsilon(delta, spent)) if spent > 0 else 0.0
+    else:
+        assert isinstance(event, Repeat)
+        curve = steps * plan.chains * privacy.renyi(event.event, _ORDERS)
+        found = float(np.min(epsilon_at(_ORDERS, curve, delta)))
+    return min(found, plan.guarantee.epsilon)
+
+
+def _bar(plan: PlannedChains, show: bool) -> Bar:
+    return Bar(
+        plan.steps,
+        show,
+        "{task.completed}/{task.total} steps",
+        "ε {task.fields[epsilon]:.3g} of {task.fields[budget]:g}  accepted {task.fields[rate]:.0%}",
+        epsilon=0.0,
+        budget=math.inf if plan.budget is None else plan.budget.epsilon,
+        rate=0.0,
+    )
+
+
+def _release(plan: PlannedChains, run_state: RunState, interrupted: bool) -> Release:
+    nothing = Trace(
+        jax.tree.map(lambda leaf: leaf[None][:0], run_state.state.positions), np.zeros((0, plan.chains), bool)
+    )
+    traces = run_state.traces or [nothing]
+    positions = jax.tree.map(lambda *parts: np.concatenate(parts), *[trace.positions for trace in traces])
+    accepted = np.concatenate([trace.accepted for trace in traces])
+    steps = len(accepted)
+    draws = named_draws(jax.tree.map(lambda leaf: np.moveaxis(np.asarray(leaf), 0, 1), positions))
+    warmup = min(plan.warmup, int(steps * plan.warmup / plan.steps))
+    settings: dict[str, Any] = {
+        "n": plan.n,
+        "chains": plan.chains,
+        "steps": plan.steps,
+        "warmup": warmup,
+        "temperature": plan.temperature,
+        "model": model_name(plan.model),
+        "stopped": "interrupted" if interrupted else "budget spent",
+    }
+    return Release(
+        draws=draws,
+        receipts=plan.receipts,
+        quality=ChainQuality.of(draws, warmup, plan.n, plan.temperature),
+        method=_what_ran(plan, accepted, interrupted),
+        settings=settings,
+        sample_stats={"accepted": accepted.T},
+        notes=plan.notes,
+        **issued(plan.guarantee, run_state.source.reproducible),
+    )
+
+
+def _what_ran(plan: PlannedChains, accepted: np.ndarray, interrupted: bool) -> str:
+    steps = len(accepted)
+    ran = f"{plan.chains} chain{'s' if plan.chains > 1 else ''} of {steps} steps"
+    if interrupted:
+        ran += f" (interrupted; all {plan.steps} planned steps are paid for)"
+    elif steps < plan.steps:
+        ran += " (until the budget was spent)"
+    return f"{plan.kernel.describe()}; {ran}, {accepted.mean() if steps else 0:.0%} of the proposals accepted"

@@ -1,0 +1,124 @@
+"""The default method: the log likelihood released once as a function, then any number of draws for free.
+
+See :mod:`dpmcmc.likelihood.basis` for the idea and docs/theory/likelihood-release.md for the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import jax
+
+from dpmcmc.charge import Purse, of_releases
+from dpmcmc.geometry import check_simulates
+from dpmcmc.likelihood.basis import MOST
+from dpmcmc.likelihood.plan import PlannedRelease
+from dpmcmc.likelihood.quality import LikelihoodQuality
+from dpmcmc.likelihood.raveled import RaveledModel
+from dpmcmc.likelihood.regions import first_region
+from dpmcmc.likelihood.rehearsal import advice, rehearse
+from dpmcmc.likelihood.run import run
+from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum
+from dpmcmc.method import check_budget, posterior_of
+from dpmcmc.models.base import ModelLike, PyTree, has
+from dpmcmc.posterior import check_data
+from dpmcmc.privacy import Budget, Compose
+from dpmcmc.randomness import RandomSource
+from dpmcmc.receipts import Receipt
+from dpmcmc.release import Release
+
+SHARES = (0.03, 0.04, 0.06, 0.87)
+"""Of the budget (in squared noise multipliers), for each stage: three to find the posterior, one to draw it."""
+
+SUMMARY_SHARE, SUMMARISED_SHARES = 0.05, (0.02, 0.02, 0.02, 0.03, 0.03, 0.05, 0.78)
+"""For models that do not know their covariates: first their moments, then more and smaller steps."""
+
+DRAWS = 2048  # of all chains together
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodRelease:
+    """Release the log likelihood as a function of the parameters by a few noisy sums, then draw from it.
+
+        dp.sample(model, data, 1.0, 1e-6)                                                   # the default method
+        dp.sample(model, data, 1.0, 1e-6, method=dp.LikelihoodRelease(public_data=like_mine))
+
+    - ``public_data``: public records like those to come. Needed where the model cannot simulate records; where it can,
+      they take the place of simulated ones.
+
+    Guarantee: a composition of Gaussian sums, charged before the first is released.
+    Reference: docs/theory/likelihood-release.md.
+    """
+
+    public_data: PyTree | None = None
+
+    def plan(
+        self,
+        model: ModelLike,
+        n: int,
+        budget: Budget | None,
+        *,
+        draws: int | None = None,
+        chains: int = 2,
+        temperature: float | None = None,
+        spent: tuple[Receipt, ...] = (),
+    ) -> LikelihoodPlan:
+        """Divide the budget over the stages. No record is read."""
+        budget = check_budget(n, budget)
+        public = None if self.public_data is None else check_data(self.public_data)
+        check_simulates(model, public)
+        summarised = public is None and has(model, "record_summary") and has(model, "simulate_like")
+        shares = (SUMMARY_SHARE, *SUMMARISED_SHARES) if summarised else SHARES
+        purse = Purse(budget, of_releases(len(shares)), spent)
+        mu = purse.mu
+        totals = tuple(
+            GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), LEAST_MULTIPLIER)) for share in shares
+        )
+        guarantee, receipt = purse.charge("log likelihood", Compose(tuple(total.event(n) for total in totals)))
+        for total in totals:
+            total.check_dimension(MOST)
+        raveled = RaveledModel.of(model)
+        with jax.enable_x64(True):
+            region = first_region(model, raveled, public)
+        return LikelihoodPlan(
+            model=model,
+            raveled=raveled,
+            region=region,
+            n=n,
+            chains=chains,
+            draws=DRAWS // chains if draws is None else draws,
+            temperature=1.0 if temperature is None else temperature,
+            budget=budget,
+            guarantee=guarantee,
+            receipts=(*spent, receipt),
+            summary=totals[0] if summarised else None,
+            totals=totals[1:] if summarised else totals,
+            public_data=public,
+        )
+
+
+class LikelihoodPlan(PlannedRelease):
+    """A likelihood release that is paid for and can be run. Printing it rehearses it and says what to expect."""
+
+    def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
+        """Release the sums of ``data`` and draw. Interrupted, it returns nothing and has spent its budget."""
+        return run(self, posterior_of(self, data), RandomSource(seed), progress)
+
+    @cached_property
+    def expected(self) -> LikelihoodQuality:
+        """What to expect, by a run on simulated (or public) records; made when first asked for."""
+        return rehearse(self)
+
+    def __str__(self) -> str:
+        expected, method = self.expected, self.describe()
+        lines = [
+            f"{self.guarantee}.",
+            f"{method[0].upper()}{method[1:]}: {self.chains} × {self.draws} of them.",
+            f"Expected, from a rehearsal on simulated records: posterior means off by {expected.mean_error:.2f} "
+            f"posterior standard deviations, as those of {expected.effective_draws:.3g} independent draws would be; "
+            f"variances off by {expected.variance_error:.0%}. Intervals are {expected.widening:.2f} times as wide, to "
+            "include that error.",
+        ]
+        return "\n".join([*lines, *filter(None, [advice(self, expected)])])

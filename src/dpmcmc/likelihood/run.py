@@ -1,0 +1,73 @@
+"""Running a planned likelihood release: noisy sums of the records, then draws for free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.likelihood.basis import Basis
+from dpmcmc.likelihood.features import release_features, release_summary
+from dpmcmc.likelihood.plan import PlannedRelease
+from dpmcmc.likelihood.quality import of_draws
+from dpmcmc.likelihood.stages import Draws, run_stages
+from dpmcmc.mechanisms import stream
+from dpmcmc.models.base import model_name
+from dpmcmc.posterior import Posterior
+from dpmcmc.progress import Bar
+from dpmcmc.randomness import RandomSource
+from dpmcmc.release import Release, issued, named_draws
+
+
+def run(plan: PlannedRelease, posterior: Posterior, source: RandomSource, show: bool) -> Release:
+    """The planned release from the posterior's records."""
+    with Bar(len(plan.totals), show, "stage {task.completed} of {task.total}") as bar:
+        found = draw(plan, posterior, source, lambda stage: bar.update(stage + 1))
+    dealt = _deal(plan, found.theta, np.random.default_rng(int(source.random_words("order", (1,))[0])))
+    with jax.enable_x64(True):
+        positions = jax.device_get(jax.vmap(jax.vmap(plan.raveled.unravel))(jnp.asarray(dealt)))
+    method = plan.describe()
+    return Release(
+        draws=named_draws(positions),
+        receipts=plan.receipts,
+        quality=of_draws(found, len(plan.totals), plan.n, plan.temperature),
+        method=f"{method[0].upper()}{method[1:]}; {plan.chains} × {plan.draws} draws",
+        settings={
+            "n": plan.n,
+            "chains": plan.chains,
+            "draws": plan.draws,
+            "temperature": plan.temperature,
+            "model": model_name(plan.model),
+        },
+        **issued(plan.guarantee, source.reproducible),
+    )
+
+
+def draw(
+    plan: PlannedRelease,
+    posterior: Posterior,
+    source: RandomSource,
+    report: Callable[[int], None] = lambda stage: None,
+) -> Draws:
+    """The draws. Only ``release_summary`` and ``release_features`` read records, and they release noisy sums."""
+    with jax.enable_x64(True):
+        keys = source.random_words("noise", (len(plan.totals) + 1, *stream.KEY_SHAPE))
+        public = jax.random.key(int(source.random_words("public", (1,))[0] >> 1))
+        source.advance()  # no noise is ever drawn twice
+        on_device = posterior.on_device()
+
+        def sums(stage: int, basis: Basis) -> np.ndarray:
+            report(stage)
+            return release_features(plan.raveled, on_device, basis, plan.totals[stage], keys[stage])
+
+        summary = None if plan.summary is None else release_summary(plan.raveled, on_device, plan.summary, keys[-1])
+        return run_stages(plan.task(summary), sums, public)
+
+
+def _deal(plan: PlannedRelease, by_group: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draws (chain, draw, parameter); each chain gets whole groups, which share one draw of the noise."""
+    shares = np.array_split(by_group, plan.chains) if plan.chains <= len(by_group) // 2 else [by_group] * plan.chains
+    pooled = [share.reshape(-1, share.shape[-1]) for share in shares]
+    return np.stack([draws[rng.choice(len(draws), plan.draws, replace=len(draws) < plan.draws)] for draws in pooled])

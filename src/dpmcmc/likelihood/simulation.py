@@ -1,0 +1,73 @@
+"""Public stand-ins for the records, and how well a basis holds their log likelihoods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.likelihood.basis import Basis
+from dpmcmc.likelihood.raveled import RaveledModel, compiled_values
+from dpmcmc.models.base import PyTree
+
+SIMULATED = 16_384
+TRIALS, TRIAL_RECORDS = 8, 2048  # simulated data sets that tell what an incomplete basis misses
+
+Simulator = Callable[[Any, PyTree, int], PyTree]
+"""(key, θ, n) → n public records at θ."""
+
+
+class RecordsLike(NamedTuple):
+    """How to simulate records, and how far to trust that.
+
+    ``headroom``: real records stand out more, so clip so much later. ``confined``: keep to the regions from the start.
+    """
+
+    simulate: Simulator
+    headroom: float = 1.0
+    confined: bool = False
+
+
+def from_public(public_data: PyTree) -> Simulator:
+    """Records drawn from public ones, whatever the parameters."""
+    available = jax.tree.leaves(public_data)[0].shape[0]
+
+    def draw(key: Any, theta: PyTree, n: int) -> PyTree:
+        chosen = jax.random.randint(key, (n,), 0, available)
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf)[chosen], public_data)
+
+    return draw
+
+
+def simulate(model: RaveledModel, points: np.ndarray, simulator: Simulator, keys: Any) -> PyTree:
+    """Public records like those to come: one at each of many points of the region."""
+    at = points[np.asarray(jax.random.choice(keys[0], len(points), (SIMULATED,)))]
+
+    def one(k: Any, theta: Any) -> PyTree:
+        return jax.tree.map(lambda leaf: leaf[0], simulator(k, model.unravel(theta), 1))
+
+    return jax.vmap(one)(jax.random.split(keys[1], SIMULATED), jnp.asarray(at))
+
+
+def missed_nats(
+    model: RaveledModel, basis: Basis, points: np.ndarray, records: float, simulator: Simulator, key: Any
+) -> float:
+    """How far off (root mean square, in nats) the basis is for the log likelihood of so many ``records``.
+
+    Data sets simulated at points of the region, between anchors as at them: what components left out would have told.
+    """
+    where, seeds = jax.random.split(key)
+    chosen = points[np.asarray(jax.random.choice(where, len(points), (TRIALS,), replace=False))]
+    values, half = compiled_values(model), points[: len(points) // 2]
+    off = []
+    for theta, seed in zip(chosen, jax.random.split(seeds, TRIALS), strict=True):
+        data = simulator(seed, model.unravel(jnp.asarray(theta)), TRIAL_RECORDS)
+        at_anchors, between = (np.asarray(values(at, data)) for at in (basis.anchors, half))
+        features = basis.features(at_anchors)
+        weights = basis.weights(1, features.sum(axis=0) / TRIAL_RECORDS) * records
+        released = np.asarray(values(half, basis.simulated)).T @ weights
+        off.append(np.std(released - records / TRIAL_RECORDS * between.sum(axis=0)))
+    return float(np.sqrt(np.mean(np.square(off))))

@@ -1,0 +1,80 @@
+"""The nouns of a run: a method makes a plan, a plan run on records gives a release, a release says how good it is."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Protocol
+
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import Posterior
+from dpmcmc.privacy import Budget
+from dpmcmc.receipts import Guarantee, Receipt
+from dpmcmc.release import Release
+
+
+class Plan(Protocol):
+    """Everything that will run and what it will cost; printing it says what to expect.
+
+    A plan is complete: it holds the model, the start and every setting, so :meth:`sample` is exactly what was planned.
+    """
+
+    @property
+    def model(self) -> ModelLike: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def temperature(self) -> float: ...
+    @property
+    def guarantee(self) -> Guarantee | None: ...
+    @property
+    def receipts(self) -> tuple[Receipt, ...]: ...
+
+    def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
+        """Run the plan on ``data``. ``seed`` makes the run repeatable, for tests and public data: no guarantee then."""
+
+
+class Method(Protocol):
+    """A way from a model and a budget to a private posterior. Settings of its own are fields of the method.
+
+    Guarantee: whatever the plan's :meth:`~Plan.sample` releases is covered by the plan's guarantee.
+    """
+
+    def plan(
+        self,
+        model: ModelLike,
+        n: int,
+        budget: Budget | None,
+        *,
+        draws: int | None,
+        chains: int,
+        temperature: float | None,
+        spent: tuple[Receipt, ...],
+    ) -> Plan:
+        """A plan for ``n`` records: reads none. ``spent`` holds the receipts that the budget pays for as well.
+
+        ``draws`` are per chain, warm-up not counted; None for a method is "as many as make sense". What a method cannot
+        honour raises.
+        """
+
+
+def check_budget(n: int, budget: Budget | None) -> Budget:
+    """The budget, where a method needs one; δ near 1/n warns."""
+    if budget is None:
+        raise ValueError("give a budget: epsilon and delta, or a dp.Budget(epsilon, delta)")
+    if not isinstance(budget, Budget):
+        raise TypeError(f"budget must be a dp.Budget(epsilon, delta), got {budget!r}")
+    if budget.delta >= 1 / n:
+        warnings.warn(
+            f"delta = {budget.delta:g} is not below 1/n = {1 / n:g}: it would allow releasing a whole record; "
+            f"choose at most {0.1 / n:.1g}",
+            stacklevel=4,
+        )
+    return budget
+
+
+def posterior_of(plan: Plan, data: PyTree) -> Posterior:
+    """The plan's model with the records, after every public mistake has been refused and before any record is used."""
+    posterior = Posterior.check(plan.model, data, plan.temperature)
+    if posterior.n != plan.n:
+        raise ValueError(f"the plan is for n = {plan.n} records, the data hold {posterior.n}; plan again")
+    return posterior

@@ -1,0 +1,167 @@
+"""A Gaussian fitted privately to the posterior by variational inference: a result, or the start of a chain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+from jax.flatten_util import ravel_pytree
+
+from dpmcmc.charge import Purse, of_releases
+from dpmcmc.geometry import geometry
+from dpmcmc.mechanisms import stream
+from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, WORDS, GaussianSum, record_gradients
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import Posterior, check_data
+from dpmcmc.privacy import Budget, Event, Repeat
+from dpmcmc.randomness import RandomSource
+from dpmcmc.receipts import Guarantee, Receipt, receipts_of
+
+CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
+SMALLEST_RATE = 0.03  # of the last steps, in posterior standard deviations
+ROOT_RATE = 0.03
+REACH = 30.0  # Adam's steps add up to this over log(first/last rate), about 4, in standard deviations of one record
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A Gaussian N(``mean``, ``root`` ``root``ᵀ) over the raveled parameters, private, with what it cost.
+
+    ``position`` is the mean as the model's parameters: give it to ``dp.sample`` as ``init``, and the fit as ``spent``.
+    ``root`` scales a random walk.
+    """
+
+    mean: np.ndarray
+    root: np.ndarray
+    position: PyTree
+    receipts: tuple[Receipt, ...]
+    guarantee: Guarantee | None
+    method: str
+
+    @property
+    def covariance(self) -> np.ndarray:
+        return self.root @ self.root.T
+
+    @property
+    def event(self) -> Event:
+        """What the fit itself did."""
+        event = self.receipts[-1].event
+        assert event is not None
+        return event
+
+    def __str__(self) -> str:
+        promise = f"{self.guarantee}" if self.guarantee else "NO PRIVACY GUARANTEE (made with seed=)"
+        spread = ", ".join(
+            f"{m:.4g} ± {s:.2g}" for m, s in zip(self.mean, np.sqrt(np.diag(self.covariance)), strict=True)
+        )
+        return f"{promise}.\nGaussian fit ({self.method}): {spread}."
+
+
+def dpvi(
+    model: ModelLike,
+    data: PyTree,
+    epsilon: float,
+    delta: float,
+    *,
+    steps: int = 200,
+    full_rank: bool = True,
+    temperature: float = 1.0,
+    clip: float = CLIP,
+    public_data: PyTree | None = None,
+    spent: Any = (),
+    seed: int | None = None,
+) -> Fit:
+    """Fit a Gaussian to the posterior by variational inference with noisy clipped gradients (DPVI).
+
+    Each step draws one public θ = mean + root·z, releases Σ clip(∇ log p(xᵢ|θ)) with Gaussian noise, and takes a step
+    of Adam on the evidence bound. As z is public, the gradients for the mean and for the root, diagonal (``full_rank``
+    False) or triangular, all follow from that one sum: a root costs no privacy, and only the d numbers of a score are
+    clipped.
+
+    All is done in the model's own metric (:func:`dpmcmc.geometry.geometry`, which simulates records or takes public
+    ones as ``public_data``): ``clip`` is in units of a record's typical gradient there.
+
+    - ``steps``: more steps travel farther with more noise each; the budget is divided among them.
+    - ``spent``: what was released from the same records before and shares the budget, as in :func:`dpmcmc.sample`.
+    - ``seed``: repeatable noise for tests and public data; no guarantee is then issued.
+
+    Guarantee: ``steps`` Gaussian releases under substitution of one record, (``epsilon``, ``delta``) altogether.
+    Reference: Jälkö, Dikmen & Honkela (2017); Heikkilä et al. (2019), supplement, as the start of their chains.
+    """
+    budget = Budget(epsilon, delta)
+    if steps < 1 or not (clip > 0 and math.isfinite(clip)):
+        raise ValueError(f"steps must be at least 1 and clip positive and finite, got steps={steps}, clip={clip!r}")
+    posterior = Posterior.check(model, data, temperature)
+    shape = geometry(model, None if public_data is None else check_data(public_data))
+    with jax.enable_x64(True):
+        flat, unravel = ravel_pytree(shape.theta)
+    origin, n = np.asarray(flat, np.float64), posterior.n
+    scale = shape.posterior_root(temperature * n)  # θ = origin + scale·φ: the posterior of φ has about unit covariance
+    typical = math.sqrt(max(np.trace(scale.T @ shape.fisher @ scale), np.finfo(float).tiny))
+    purse = Purse(budget, of_releases(steps), receipts_of(spent))
+    # steps Gaussians of multiplier m are one with μ = √steps/m (Dong, Roth & Su 2022)
+    total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER))
+    guarantee, receipt = purse.charge("variational fit", Repeat(total.event(n), steps))
+
+    source = RandomSource(seed)
+    with jax.enable_x64(True):
+        keys = source.random_words("noise", (steps, *stream.KEY_SHAPE))
+        z = jax.random.normal(jax.random.key(int(source.random_words("path", (1,))[0] >> 1)), (steps, len(origin)))
+        run = _compiled(total, scale, origin, unravel, full_rank)
+        mean, root = jax.device_get(run(posterior.on_device(), keys, z.astype(jnp.float64)))
+    centre = origin + scale @ mean
+    with jax.enable_x64(True):
+        position = jax.device_get(unravel(jnp.asarray(centre)))
+    method = "full-rank" if full_rank else "mean-field"
+    receipts = (*purse.earlier, receipt)
+    return Fit(centre, scale @ root, position, receipts, None if source.reproducible else guarantee, method)
+
+
+def _compiled(total: GaussianSum, scale: np.ndarray, origin: np.ndarray, unravel: Any, full_rank: bool) -> Any:
+    """The fit as one compiled scan over steps, in coordinates φ where the posterior has about unit covariance."""
+    size = len(origin)
+    mask = np.tril(np.ones((size, size))) if full_rank else np.eye(size)
+
+    def assemble(free: Array) -> Array:
+        """A triangular root with a positive diagonal, from free numbers."""
+        return jnp.where(np.eye(size, dtype=bool), jnp.diag(jnp.exp(jnp.diag(free))), free * mask)
+
+    def run(posterior: Posterior, keys: Array, z: Array) -> Any:
+        model, temperature, steps = posterior.model, posterior.temperature, z.shape[0]
+        # long steps first: a start one record's standard deviation off is √n of the posterior's away
+        far = max(min(0.5, REACH / steps) * math.sqrt(temperature * posterior.n), SMALLEST_RATE)
+        mean_rate = optax.exponential_decay(far, steps, SMALLEST_RATE / far)
+        mean_step, root_step = optax.adam(mean_rate), optax.adam(ROOT_RATE)
+
+        def gradient(phi: Array, key: Array) -> Array:
+            theta = jnp.asarray(origin) + scale @ phi
+            words = stream.words(key, size * int(np.prod(WORDS))).reshape(size, *WORDS)
+            noisy = total(words, record_gradients(posterior, theta, unravel).astype(jnp.float64) @ scale)
+            prior = jax.grad(lambda t: model.log_prior(unravel(t)))(theta)
+            return temperature * noisy + jnp.nan_to_num(prior, posinf=0.0, neginf=0.0) @ scale
+
+        def step(carry: Any, now: tuple[Array, Array]) -> Any:
+            mean, free, mean_state, root_state = carry
+            key, z = now
+            score = gradient(mean + assemble(free) @ z, key)
+            # of E log π(mean + root z) + log det root
+            to_root = jnp.outer(score, z) * mask
+            to_free = jnp.where(np.eye(size, dtype=bool), to_root * assemble(free) + 1, to_root)
+            mean_update, mean_state = mean_step.update(-score, mean_state)
+            root_update, root_state = root_step.update(-to_free, root_state)
+            mean, free = mean + mean_update, free + root_update
+            return (mean, free, mean_state, root_state), (mean, free)
+
+        mean, free = jnp.zeros(size), jnp.zeros((size, size))
+        start = (mean, free, mean_step.init(mean), root_step.init(free))
+        _, (means, frees) = jax.lax.scan(step, start, (keys, z))
+        last = -(-steps // 4)  # averaging the last quarter takes out most of the noise
+        return jnp.mean(means[-last:], 0), assemble(jnp.mean(frees[-last:], 0))
+
+    return jax.jit(run)
