@@ -8,10 +8,10 @@ demo: .venv/demo.stamp          ## fit a private logistic regression to real dat
 	$(BIN)/dpmcmc demo --out demo-output
 
 test: .venv/test.stamp          ## the quick test suite
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 slow: .venv/test.stamp          ## the long statistical tests
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
 lint: .venv/test.stamp .venv/lint.stamp
 	$(BIN)/ruff check .
@@ -20,6 +20,11 @@ lint: .venv/test.stamp .venv/lint.stamp
 
 bench: .venv/test.stamp         ## speed against a bare likelihood pass
 	$(BIN)/python benchmarks/speed.py
+
+.venv/test.stamp: pyproject.toml experiments/pyproject.toml
+	test -d .venv || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable ".[test]" --editable experiments
+	touch $@
 
 .venv/%.stamp: pyproject.toml
 	test -d .venv || $(PYTHON) -m venv .venv

@@ -20,6 +20,7 @@ import numpy as np
 from dpmcmc.algorithms import dp_barker
 from dpmcmc.chain.scan import compile_chunk, run_chunk, start_chains
 from dpmcmc.models import Model
+from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
 
 
@@ -49,11 +50,10 @@ def bare_passes(model: Model, data: dict[str, np.ndarray], steps: int) -> Callab
 
 def private_steps(model: Model, data: dict[str, np.ndarray], chains: int, steps: int) -> Callable[[], None]:
     kernel = dp_barker(step=0.01, clip=0.05)
-    source = RandomSource(0)
-    state = start_chains(kernel, model, data, chains, source)
-    chunk = compile_chunk(kernel, model, 1.0, None)
-    records = jax.tree.map(jnp.asarray, data)
-    return lambda: run_chunk(chunk, kernel, records, state, source, steps, steps)
+    source, posterior = RandomSource(0), Posterior.check(model, data).on_device()
+    state = start_chains(kernel, posterior, chains, source)
+    chunk = compile_chunk(kernel, None)
+    return lambda: run_chunk(chunk, kernel, posterior, state, source, steps, steps)
 
 
 def interleaved(runs: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:

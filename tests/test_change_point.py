@@ -65,8 +65,14 @@ CLIP = float(MOST * np.log(3.0) - 2.0)
 def test_a_private_change_point_agrees_with_exact_enumeration():
     data, temperature = records(), 0.0015
     kernel = dp.dp_barker(step=dp.Custom(neighbour, name="one of three by one"), clip=CLIP)
-    run = {"epsilon": 10.0, "delta": 1e-6, "kernel": kernel, "temperature": temperature, "progress": False}
-    release = dp.sample(change_point(), data, **run, steps=10_000, chains=2, warmup=500, seed=2)
+    run = {
+        "epsilon": 10.0,
+        "delta": 1e-6,
+        "method": dp.Chain(kernel, warmup=500),
+        "temperature": temperature,
+        "progress": False,
+    }
+    release = dp.sample(change_point(), data, **run, draws=9500, chains=2, seed=2)
     for name, exact in exact_marginals(data, temperature).items():
         draws = release.draws[name][:, release.warmup :]
         assert draws.dtype.kind == "i"
@@ -75,6 +81,6 @@ def test_a_private_change_point_agrees_with_exact_enumeration():
             error = float(az.mcse(hits, method="mean")) if 0 < hits.mean() < 1 else 1e-3
             assert abs(hits.mean() - probability) < 4.5 * error  # 20 comparisons: false alarm 1.4e-4, seed fixed
 
-    private = dp.sample(change_point(), data, **run, steps=50, chains=2)
+    private = dp.sample(change_point(), data, **run, draws=20, chains=2)
     assert private.guarantee is not None
     assert private.guarantee.epsilon <= 10.0

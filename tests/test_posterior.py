@@ -16,8 +16,9 @@ KERNEL = dp.dp_barker(step=0.1, clip=0.01)
 RECORDS = np.zeros((100, 1))
 
 
-def run(model=GAUSSIAN, data=RECORDS, epsilon=1.0, delta=1e-6, kernel=KERNEL, **settings):
-    return dp.sample(model, data, epsilon=epsilon, delta=delta, kernel=kernel, progress=False, **settings)
+def run(model=GAUSSIAN, data=RECORDS, epsilon=1.0, delta=1e-6, kernel=KERNEL, warmup=0, **settings):
+    settings["method"] = dp.Chain(kernel, warmup=warmup)
+    return dp.sample(model, data, epsilon=epsilon, delta=delta, progress=False, **settings)
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def no_reading(monkeypatch):
     def forbidden(*args, **kwargs):
         raise AssertionError("the chain was started")
 
-    monkeypatch.setattr("dpmcmc.sample.start_chains", forbidden)
+    monkeypatch.setattr("dpmcmc.chain.run.start_chains", forbidden)
 
 
 @pytest.mark.usefixtures("no_reading")
@@ -39,7 +40,8 @@ def no_reading(monkeypatch):
         ({"epsilon": float("nan")}, "epsilon must be positive.*nan"),
         ({"delta": 0.0}, r"delta must lie strictly between 0 and 1.*0\.0"),
         ({"delta": 1.0}, r"delta must lie strictly between 0 and 1.*1\.0"),
-        ({"epsilon": None}, "give a budget"),
+        ({"epsilon": None}, "both epsilon and delta"),
+        ({"epsilon": None, "delta": None}, "give a budget"),
         ({"data": {"x": np.zeros(5), "y": np.zeros(4)}}, r"disagree.*\['x'\]: 5.*\['y'\]: 4"),
         ({"data": np.zeros((0, 1))}, "empty: 0 records"),
         ({"data": {}}, "hold no arrays"),
@@ -53,8 +55,9 @@ def no_reading(monkeypatch):
         ({"temperature": 0.0}, r"temperature must lie in \(0, 1\].*0\.0"),
         ({"temperature": 1.5}, r"temperature must lie in \(0, 1\].*1\.5"),
         ({"chains": 0}, "chains=0"),
-        ({"steps": 0}, "steps=0"),
-        ({"steps": 10, "warmup": 10}, "warmup must lie between 0 and steps − 1 = 9, got 10"),
+        ({"draws": 0}, "draws=0"),
+        ({"draws": 2.5}, r"whole numbers.*draws=2\.5"),
+        ({"draws": 10, "warmup": -1}, "warmup must be at least 0, got -1"),
     ],
 )
 def test_public_mistakes_raise_before_anything_runs(settings, message):
@@ -94,29 +97,26 @@ def test_a_budget_too_small_for_one_step_says_what_would_fit():
     text = str(error.value)
     fits = float(text.split("what would fit: epsilon = ")[1].split(",")[0])
     clip = float(text.split("a clip of ")[1].split(" ")[0])
-    assert dp.plan(GAUSSIAN, 100, dp.Budget(fits * 1.01, 1e-6), kernel=dp.dp_barker(0.1, 50.0), steps=1).steps == 1
-    assert dp.plan(GAUSSIAN, 100, dp.Budget(1.0, 1e-6), kernel=dp.dp_barker(0.1, clip * 0.95)).steps >= 1
+    assert (
+        dp.plan(
+            GAUSSIAN, 100, dp.Budget(fits * 1.01, 1e-6), method=dp.Chain(dp.dp_barker(0.1, 50.0), warmup=0), draws=1
+        ).steps
+        == 1
+    )
+    assert dp.plan(GAUSSIAN, 100, dp.Budget(1.0, 1e-6), method=dp.dp_barker(0.1, clip * 0.95)).steps >= 1
 
 
 @pytest.mark.usefixtures("no_reading")
 def test_too_many_steps_say_how_many_fit():
     with pytest.raises(ValueError, match="does not pay for 900000 steps") as error:
-        run(steps=900_000)
+        run(draws=900_000)
     most = int(str(error.value).split("steps = ")[1].split(",")[0])
-    assert dp.plan(GAUSSIAN, 100, dp.Budget(1.0, 1e-6), kernel=KERNEL, steps=most).steps == most
+    assert dp.plan(GAUSSIAN, 100, dp.Budget(1.0, 1e-6), method=dp.Chain(KERNEL, warmup=0), draws=most).steps == most
 
 
 def test_delta_not_below_one_over_n_warns():
     with pytest.warns(UserWarning, match=r"delta = 0\.02 is not below 1/n = 0\.01"):
-        dp.plan(GAUSSIAN, 100, dp.Budget(1.0, 0.02), kernel=KERNEL, steps=1)
-
-
-def test_a_plan_for_other_data_is_refused():
-    plan = dp.plan(GAUSSIAN, 99, dp.Budget(1.0, 1e-6), kernel=KERNEL)
-    with pytest.raises(ValueError, match="n = 99 records, the data hold 100"):
-        dp.sample(GAUSSIAN, RECORDS, plan=plan)
-    with pytest.raises(ValueError, match="steps given beside a plan"):
-        dp.sample(GAUSSIAN, RECORDS, plan=plan, steps=3)
+        dp.plan(GAUSSIAN, 100, dp.Budget(1.0, 0.02), method=dp.Chain(KERNEL, warmup=0), draws=1)
 
 
 def test_integer_parameters_need_a_proposal_of_their_own():
@@ -137,9 +137,9 @@ def test_private_values_never_raise(value):
         log_likelihood=lambda theta, x: jnp.where(x > 0.5, jnp.where(theta > 0.1, value, 0.0), -0.5 * (x - theta) ** 2),
         init=0.0,
     )
-    release = run(awkward, np.random.default_rng(0).uniform(size=50), kernel=dp.dp_barker(0.3, 0.01), steps=100)
+    release = run(awkward, np.random.default_rng(0).uniform(size=50), kernel=dp.dp_barker(0.3, 0.01), draws=100)
     assert np.all(np.isfinite(release.draws["theta"]))
-    assert 0 < release.accepted.mean() < 1
+    assert 0 < release.sample_stats["accepted"].mean() < 1
 
 
 def test_a_move_outside_the_prior_is_never_accepted():
@@ -148,7 +148,7 @@ def test_a_move_outside_the_prior_is_never_accepted():
         log_likelihood=lambda theta, x: 100.0 * -theta,
         init=0.01,
     )
-    release = run(half_line, np.zeros(50), kernel=dp.dp_barker(1.0, 0.01), steps=60)
+    release = run(half_line, np.zeros(50), kernel=dp.dp_barker(1.0, 0.01), draws=60)
     assert np.all(release.draws["theta"] > 0)
 
 

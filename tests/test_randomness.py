@@ -20,9 +20,13 @@ def test_the_operating_system_seeds_each_source_anew():
 @given(st.integers(0, 2**80), st.integers(0, 2**80))
 def test_streams_differ_by_seed_and_purpose_and_repeat_otherwise(one, two):
     assert np.array_equal(RandomSource(one).random_words("coin", (8,)), RandomSource(one).random_words("coin", (8,)))
-    assert not np.array_equal(RandomSource(one).random_words("coin", (8,)), RandomSource(one).random_words("proposal", (8,)))
+    assert not np.array_equal(
+        RandomSource(one).random_words("coin", (8,)), RandomSource(one).random_words("proposal", (8,))
+    )
     if one != two:
-        assert not np.array_equal(RandomSource(one).random_words("coin", (8,)), RandomSource(two).random_words("coin", (8,)))
+        assert not np.array_equal(
+            RandomSource(one).random_words("coin", (8,)), RandomSource(two).random_words("coin", (8,))
+        )
 
 
 def test_the_stream_is_chacha20():

@@ -61,14 +61,14 @@ class Figure:
 
 
 def reproduce(paper: str, name: str, figure: Figure, out: Path, settings: Settings, console: Console) -> list[Check]:
-    """Run what is missing, then write ``<name>.csv``, ``.png`` and ``.svg`` and the checks, under ``out/paper``."""
+    """Run what is missing, then write table, pictures (no ``.svg`` in a quick run) and checks, under ``out/paper``."""
     folder = out / paper
     cells = folder / ("cells-quick" if settings.quick else "cells")
     rows = run_cells(figure.cells(settings), cells, f"{paper} {name}", console)
     rows.to_csv(folder / f"{name}.csv", index=False)
     if figure.draw is not None:
         picture = figure.draw(rows)
-        for suffix in ("png", "svg"):
+        for suffix in ("png",) if settings.quick else ("png", "svg"):
             picture.savefig(folder / f"{name}.{suffix}", dpi=120, bbox_inches="tight", metadata=_NO_DATE[suffix])
         _close(picture)
     checks = figure.check(rows, settings)

@@ -19,14 +19,15 @@ TITLES = {"heikkila2019": "Heikkilä et al. (2019)", "raisa2021": "Räisä (2021
 ABOUT = """# What is gained, figure by figure
 
 Made by `python -m dpmcmc_experiments.gains docs/results` from the table `gains.csv` of each paper. *Published* is the
-published algorithm with its published accounting; *ours* the same chain with dpmcmc's accounting, or the better twin
-that the setting names. *Gain* is the factor by which ours is better: ours over published where more is better (length,
-effective draws), published over ours elsewhere (ε, MMD, errors, records read). **Below 1 ours is worse;** 0 means that
-not even one step fits the budget. Where a setting names an ε of ours beside a published one, the two differ as it says.
+published algorithm with its published accounting. *Ours* is the same chain with dpmcmc's accounting, or the better
+alternative that the setting names. *Gain* is the factor by which ours is better: ours over published where more is
+better (length, effective draws), published over ours elsewhere (ε, MMD, errors, records read). **Below 1, ours is
+worse;** 0 means that not even one step fits the budget. Where a setting gives our ε beside a published one, the two
+runs have these different ε.
 
 ## In short
 
-Medians run over settings that differ much; the least and the greatest gain say how much.
+Medians are over settings that differ widely; the smallest and the largest gain show by how much.
 
 | paper | measure | rows | ours worse | median gain | least | greatest |
 |---|---|---|---|---|---|---|

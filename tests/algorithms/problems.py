@@ -12,15 +12,16 @@ import dpmcmc as dp
 
 @dataclass(frozen=True)
 class Problem:
-    """A model, records, exact draws of its posterior at a temperature, and a sensible step."""
+    """A model, records, a sensible step, a slope that no record's log likelihood exceeds where the posterior is."""
 
     name: str
     model: Any
     records: Any
     step: float
-    n: int
+    slope: float
 
     def exact(self, count: int, temperature: float = 1.0, seed: int = 0) -> np.ndarray:
+        """Exact draws of the posterior at a temperature."""
         return _by_quadrature(self.name, count, temperature, seed)
 
     def moments(self, temperature: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -43,13 +44,13 @@ def _logistic_model():
 def problem(name: str, n: int = 100) -> Problem:
     rng = np.random.default_rng(7)
     if name == "gaussian":
-        return Problem(name, dp.models.GaussianMean(2), rng.normal([0.2, -0.1], 1.0, (n, 2)), 0.1, n)
+        return Problem(name, dp.models.GaussianMean(2), rng.normal([0.2, -0.1], 1.0, (n, 2)), step=0.1, slope=3.5)
     if name == "mixture":
         centre = 1.0 * rng.integers(2, size=n)
-        return Problem(name, dp.models.TiedMixture(), centre + np.sqrt(2) * rng.normal(size=n), 0.5, n)
+        return Problem(name, dp.models.TiedMixture(), centre + np.sqrt(2) * rng.normal(size=n), step=0.5, slope=3.5)
     x = np.c_[np.ones(n), rng.uniform(-1, 1, n)]
     y = (rng.random(n) < 1 / (1 + np.exp(-(0.5 + x[:, 1])))).astype(float)
-    return Problem(name, _logistic_model(), {"x": x, "y": y}, 0.25, n)
+    return Problem(name, _logistic_model(), {"x": x, "y": y}, step=0.25, slope=1.5)
 
 
 PROBLEMS = ("gaussian", "mixture", "logistic")

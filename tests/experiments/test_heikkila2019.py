@@ -14,6 +14,7 @@ from dpmcmc_experiments.figures import Settings, reproduce
 from dpmcmc_experiments.heikkila2019 import FIGURES, errors, langevin, lessened, prices, study
 
 QUICK = Settings(quick=True)
+pytestmark = pytest.mark.xdist_group("heikkila2019")  # the quick study runs once, in one worker
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +115,9 @@ def test_published_drift_is_sgld_of_the_squared_posterior():
     moved = dp.sample(
         squared,
         data,
-        kernel=kernel,
+        method=dp.Chain(kernel, warmup=0),
+        draws=1,
         chains=1000,
-        steps=1,
-        warmup=0,
         temperature=0.4,
         init=theta,
         seed=1,
@@ -133,8 +133,8 @@ def test_many_moves_in_one_are_as_many():
     data, step = study.published_records()[:50], 1e-3
     kernel = dp.Kernel(langevin.Every(PlainLangevin(step), 25), dp.acceptance.Always())
     moved = dp.sample(
-        study.MODEL, data, kernel=kernel, chains=1000, steps=1, warmup=0, temperature=1e-9, init=np.zeros(2), seed=1,
-        progress=False,
+        study.MODEL, data, method=dp.Chain(kernel, warmup=0), draws=1, chains=1000, temperature=1e-9, init=np.zeros(2),
+        seed=1, progress=False,
     ).draws["theta"][:, 0]  # fmt: skip
     np.testing.assert_allclose(moved.var(axis=0), 25 * step, rtol=0.2)
 

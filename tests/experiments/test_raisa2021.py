@@ -15,6 +15,8 @@ from dpmcmc_experiments.figures import Settings, reference, reproduce
 from dpmcmc_experiments.raisa2021 import FIGURES, accounting, algorithms, chains, clipping, comparison, seeds
 from dpmcmc_experiments.raisa2021.problems import SETTINGS, problem
 
+pytestmark = pytest.mark.xdist_group("raisa2021")  # the quick study runs once, in one worker
+
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
@@ -86,7 +88,7 @@ def test_each_chain_starts_at_its_own_point():
 @pytest.mark.parametrize(("experiment", "algo"), list(itertools.product(("easy-2d", "tempered-10d"), algorithms.ALL)))
 def test_the_algorithms_have_the_published_noise(experiment, algo):
     setting, h = SETTINGS[experiment], algorithms.tuning(experiment, algo)
-    kernel = algorithms.kernel(experiment, algo, setting)
+    kernel = algorithms.kernel(experiment, algo, setting, quick=True)
     event = kernel.event(setting.n, setting.temperature)
     if algo == "barker":
         assert isinstance(event, privacy.SubsampledBarkerBit)

@@ -21,6 +21,8 @@ from dpmcmc_experiments.zhang2023.published import (
     steps_within_claim,
 )
 
+pytestmark = pytest.mark.xdist_group("zhang2023")  # the quick study runs once, in one worker
+
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):

@@ -7,9 +7,10 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc.likelihood import smc
-from dpmcmc.likelihood.method import rehearsal_records
-from dpmcmc.likelihood.stages import flat_model
-from dpmcmc.models.base import WithInit
+from dpmcmc.likelihood.raveled import RaveledModel
+from dpmcmc.likelihood.rehearsal import rehearsal_records
+from dpmcmc_experiments.targets import Banana
+from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
 
 NORMAL = dp.models.GaussianMean(2)
 
@@ -24,17 +25,17 @@ def test_the_default_recovers_a_normal_posterior_and_its_intervals_know_the_nois
     release = dp.sample(NORMAL, data, 1.0, 1e-6, progress=False)
     mean, variance = NORMAL.exact_posterior(data)
     draws = release.draws["theta"].reshape(-1, 2)
-    noise = release.run["mean_error"]
+    noise = release.quality.mean_error
     assert 1 - 1e-5 < release.guarantee.epsilon <= 1.0
     assert 0.05 < noise < 0.4
     assert np.all(np.abs(draws.mean(0) - mean) / np.sqrt(variance) < 4.5 * (noise + 1 / np.sqrt(len(draws))))
     assert np.allclose(draws.std(0), np.sqrt(variance * (1 + noise**2)), rtol=0.1)
-    assert "the privacy noise moves posterior means" in release.trust()
+    assert "the privacy noise moves posterior means" in release.quality.describe()
 
 
 def test_a_bent_posterior_from_the_prior():
     """Narrow banana, curvature 350, from a prior thousands of posterior standard deviations wide."""
-    model = dp.models.Banana(2, 350.0)
+    model = Banana(2, 350.0)
     with jax.enable_x64(True):
         data = np.asarray(model.simulate(jax.random.key(5), model.truth, 150_000))
     exact = model.exact_draws(np.random.default_rng(1), data, 1000)
@@ -54,12 +55,12 @@ def test_two_modes_are_both_found():
 
 def test_a_small_data_set_gets_a_wide_posterior_and_advice():
     plan = dp.plan(NORMAL, 300, dp.Budget(1.0, 1e-6))
-    assert plan.prediction.mean_error > 0.5
-    assert plan.prediction.widening > 1.1
+    assert plan.expected.mean_error > 0.5
+    assert plan.expected.widening > 1.1
     assert "n = 300 is small for epsilon = 1" in str(plan)
     assert "temperature=" in str(plan)
     ample = dp.plan(NORMAL, 100_000, dp.Budget(1.0, 1e-6))
-    assert ample.prediction.mean_error < 0.2
+    assert ample.expected.mean_error < 0.2
     assert "is small" not in str(ample)
 
 
@@ -74,7 +75,7 @@ def test_the_prediction_is_within_a_factor_of_two_of_the_outcome():
         for seed in range(12)
     ]
     seen = np.sqrt(np.mean(np.square(errors)) / variance)
-    assert 0.5 < seen / plan.prediction.mean_error < 2.0
+    assert 0.5 < seen / plan.expected.mean_error < 2.0
 
 
 def test_the_free_sampler_draws_two_modes_in_their_right_weights():
@@ -87,7 +88,7 @@ def test_the_free_sampler_draws_two_modes_in_their_right_weights():
         ),
         init=np.zeros(1),
     )
-    flat = flat_model(model)
+    raveled = RaveledModel.of(model)
     with jax.enable_x64(True):
         problem = smc.Problem(
             records=np.zeros((1, 1)),
@@ -99,7 +100,7 @@ def test_the_free_sampler_draws_two_modes_in_their_right_weights():
             from_prior=jnp.asarray(False),
         )
         begin = 5 * np.random.default_rng(0).normal(size=(32, 128, 1))
-        draws, arrived = smc.sample(flat, problem, begin, jax.random.key(1))
+        draws, arrived = smc.sample(raveled, problem, begin, jax.random.key(1))
     assert arrived
     shares = (draws > 0).mean((1, 2))
     assert abs(shares.mean() - 0.7) < 4.5 * shares.std(ddof=1) / np.sqrt(32)
@@ -107,45 +108,65 @@ def test_the_free_sampler_draws_two_modes_in_their_right_weights():
     assert draws[draws > 0].std() == pytest.approx(1.0, abs=0.06)
 
 
+@pytest.mark.usefixtures("cheap_sampler")
 def test_a_sampler_that_gives_up_says_so(monkeypatch):
     monkeypatch.setattr(smc, "MOST_TEMPERATURES", 2)
     release = dp.sample(NORMAL, records(20_000), 1.0, 1e-6, progress=False)
-    assert "did not get to the released posterior" in str(release)
+    assert release.quality.unconverged_stages > 0
+    assert "did not reach the released posterior" in str(release)
 
 
 def test_what_the_method_needs_is_said():
     with pytest.raises(ValueError, match="simulate="):
         dp.plan(dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0.0), 100, dp.Budget(1.0, 1e-6))
-    with pytest.raises(ValueError, match="kernel or method"):
-        dp.plan(NORMAL, 100, dp.Budget(1.0, 1e-6), kernel=dp.dp_barker(0.1, 0.01), method="chain")
-    with pytest.raises(ValueError, match='"likelihood" or "chain", got \'mcmc\''):
-        dp.plan(NORMAL, 100, dp.Budget(1.0, 1e-6), method="mcmc")
-    with pytest.raises(ValueError, match="takes no checkpoint"):
-        dp.sample(NORMAL, records(100), 1.0, 1e-6, checkpoint="somewhere", progress=False)
+    with pytest.raises(TypeError, match="real parameters only"):
+        dp.plan(
+            dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0, simulate=lambda key, t, n: jnp.zeros(n)),
+            100,
+            dp.Budget(1.0, 1e-6),
+        )
 
 
 def test_public_records_can_take_the_place_of_a_simulator():
     model = dp.Model(NORMAL.log_prior, NORMAL.log_likelihood, init=np.zeros(2))
     data = records(20_000)
-    release = dp.sample(model, data, 1.0, 1e-6, public_data=records(2000, seed=9), progress=False)
+    release = dp.sample(
+        model, data, 1.0, 1e-6, method=dp.LikelihoodRelease(public_data=records(2000, seed=9)), progress=False
+    )
     mean, variance = NORMAL.exact_posterior(data)
     assert np.all(np.abs(release.draws["theta"].mean((0, 1)) - mean) < 2.5 * np.sqrt(variance))
 
 
-def test_draws_come_by_name_and_in_the_number_asked_for():
+@pytest.mark.usefixtures("cheap_sampler")
+def test_draws_come_by_name_in_the_number_asked_for_and_are_saved(tmp_path):
     model = dp.models.LogisticRegression({"age": (18, 90)})
     rng = np.random.default_rng(0)
     table = {"age": rng.uniform(20, 80, 3000), "ill": rng.random(3000) < 0.3}
-    release = dp.sample(model, model.encode(table, "ill"), 1.0, 1e-5, chains=3, steps=70, progress=False)
+    release = dp.sample(model, model.encode(table, "ill"), 1.0, 1e-5, chains=3, draws=70, progress=False)
     assert {name: values.shape for name, values in release.draws.items()} == {"intercept": (3, 70), "age": (3, 70)}
     assert release.to_arviz().posterior.sizes["draw"] == 70
-    assert dp.Release.load  # saved and loaded like any other
+    loaded = dp.Release.load(release.save(tmp_path / "release.npz"))
+    assert str(loaded) == str(release)
+    assert (loaded.quality, loaded.receipts, loaded.settings) == (release.quality, release.receipts, release.settings)
+
+
+@pytest.mark.usefixtures("cheap_sampler")
+def test_a_likelihood_release_is_not_read_as_a_chain():
+    """No accept bits, no effective sample size or R-hat of draws that are no chain; the noise is said instead."""
+    release = dp.sample(NORMAL, records(500), 1.0, 1e-6, progress=False)
+    assert release.sample_stats == {}
+    assert not hasattr(release.to_arviz(), "sample_stats")
+    assert list(release.summary().columns) == ["mean", "sd", "hdi_5%", "hdi_95%"]
+    shown = str(release)
+    assert f"by about {release.quality.mean_error:.2f} posterior standard deviations" in shown
+    assert "r_hat" not in shown
+    assert "ess" not in shown.split("Quality")[0].replace("less", "")
+    assert "accepted" not in shown
 
 
 @pytest.mark.parametrize(("init", "middle"), [(None, 0.0), (lambda key: 7.0 + jax.random.normal(key, (2,)), 7.0)])
 def test_a_rehearsal_lies_where_the_model_starts(init, middle):
-    model = WithInit(NORMAL, NORMAL.init if init is None else init)
-    plan = dp.plan(model, 4000, dp.Budget(1.0, 1e-6), predict=False)
+    plan = dp.plan(NORMAL, 4000, dp.Budget(1.0, 1e-6), init=init)
     with jax.enable_x64(True):
-        simulated = np.asarray(rehearsal_records(model, flat_model(model), plan, jax.random.key(0)))
+        simulated = np.asarray(rehearsal_records(plan, jax.random.key(0)))
     assert np.abs(simulated.mean(0) - middle).max() < (0.08 if init is None else 0.5)

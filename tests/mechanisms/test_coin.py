@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpmcmc.chain.acceptance import Barker
 from dpmcmc.chain.acceptance.penalty import LARGEST_STD, SMALLEST_STD, clamp, penalty_probabilities
-from dpmcmc.mechanisms.coin import CLAMP, RAREST, COIN_ERROR, flip
+from dpmcmc.mechanisms.coin import CLAMP, COIN_ERROR, RAREST, flip
 from dpmcmc.randomness import RandomSource
 
 

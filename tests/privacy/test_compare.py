@@ -6,26 +6,27 @@ from pathlib import Path
 
 import pytest
 
+from dpmcmc.algorithms import accounting, accountings, standard_cases
 from dpmcmc.privacy import events
-from dpmcmc.privacy.compare import ALGORITHMS, STANDARD_CASES, compare_epsilon, compare_steps
+from dpmcmc.privacy.compare import compare_epsilon, compare_steps
 from dpmcmc.privacy.published.result import Published
 
 ROOT = Path(__file__).parents[2]
 
 
 def script():
-    spec = importlib.util.spec_from_file_location("accounting_table", ROOT / "benchmarks" / "accounting_table.py")
+    spec = importlib.util.spec_from_file_location("accounting_table", ROOT / "docs" / "scripts" / "accounting_table.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 TABLES = script()
+CASES = standard_cases()
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_algorithm_has_an_event_and_bounds_that_agree_with_themselves(name):
-    algorithm = ALGORITHMS[name]
+@pytest.mark.parametrize("algorithm", accountings().values(), ids=accountings())
+def test_every_algorithm_has_an_event_and_bounds_that_agree_with_themselves(algorithm):
     settings = algorithm.settings()
     assert isinstance(algorithm.event(settings), events.Event)
     for bound in algorithm.published:
@@ -44,34 +45,34 @@ def test_numbers_known_from_the_papers():
         ("hmc", 0): 33,  # R21's chain length at ε = 1, flat banana
     }
     for (name, index), steps in published.items():
-        algorithm = ALGORITHMS[name]
+        algorithm = accounting(name)
         assert algorithm.published[index].max_steps(algorithm.settings(), 1.0, 1e-6) == steps
 
 
 def test_ours_allows_more():
     for name, settings in (("barker", {"shift": 0.1}), ("penalty", {"shift": 1 / 31.6, "std": 0.5}), ("hmc", {})):
-        for row in compare_steps(name, 1.0, 1e-6, **settings):
+        for row in compare_steps(accounting(name), 1.0, 1e-6, **settings):
             assert row.dpmcmc > row.published > 0
             assert row.method
             assert row.published_sound
-        for row in compare_epsilon(name, 20, 1e-6, **settings):
+        for row in compare_epsilon(accounting(name), 20, 1e-6, **settings):
             assert 0 < row.dpmcmc < row.published
 
 
 def test_fast_mh_has_a_claim_and_no_guarantee():
-    (row,) = compare_steps("fastmh", 1.0, 1e-6, shift=0.01)
+    (row,) = compare_steps(accounting("fastmh"), 1.0, 1e-6, shift=0.01)
     assert row.published > 0
     assert row.published_sound is False
     assert row.dpmcmc == 0
-    (row,) = compare_epsilon("fastmh", 10, 1e-6, shift=0.01)
+    (row,) = compare_epsilon(accounting("fastmh"), 10, 1e-6, shift=0.01)
     assert math.isinf(row.dpmcmc)
     assert row.to_dict()["dpmcmc"] is None
 
 
 def test_selection_costs_what_barker_costs():
     (selection,), (barker,) = (
-        compare_steps("selection", 1.0, 1e-6, range=0.1),
-        compare_steps("barker", 1.0, 1e-6, shift=0.1),
+        compare_steps(accounting("selection"), 1.0, 1e-6, range=0.1),
+        compare_steps(accounting("barker"), 1.0, 1e-6, shift=0.1),
     )
     assert selection.dpmcmc == barker.dpmcmc
 
@@ -79,14 +80,14 @@ def test_selection_costs_what_barker_costs():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: compare_steps("gibbs", 1.0, 1e-6), "gibbs"),
-        (lambda: compare_steps("barker", 1.0, 1e-6, batch=10), "barker has no batch"),
-        (lambda: compare_steps("barker", -1.0, 1e-6), r"-1\.0"),
-        (lambda: compare_steps("barker", 1.0, 0.0), r"0\.0"),
-        (lambda: compare_steps("barker", 1.0, 1e-6, shift=-0.1), r"-0\.1"),
-        (lambda: compare_steps("barker-subsampled", 1.0, 1e-6, n=10, batch=20), "20"),
-        (lambda: compare_epsilon("penalty", 0, 1e-6), "steps must be positive"),
-        (lambda: compare_epsilon("penalty", 10, 1e-6, std=0.0), r"0\.0"),
+        (lambda: compare_steps(accounting("gibbs"), 1.0, 1e-6), "gibbs"),
+        (lambda: compare_steps(accounting("barker"), 1.0, 1e-6, batch=10), "barker has no batch"),
+        (lambda: compare_steps(accounting("barker"), -1.0, 1e-6), r"-1\.0"),
+        (lambda: compare_steps(accounting("barker"), 1.0, 0.0), r"0\.0"),
+        (lambda: compare_steps(accounting("barker"), 1.0, 1e-6, shift=-0.1), r"-0\.1"),
+        (lambda: compare_steps(accounting("barker-subsampled"), 1.0, 1e-6, n=10, batch=20), "20"),
+        (lambda: compare_epsilon(accounting("penalty"), 0, 1e-6), "steps must be positive"),
+        (lambda: compare_epsilon(accounting("penalty"), 10, 1e-6, std=0.0), r"0\.0"),
     ],
 )
 def test_bad_parameters_raise_with_the_value(call, message):
@@ -115,11 +116,10 @@ def cells_of(table: str) -> dict[tuple[str, ...], list[str]]:
     return {tuple(line[:3]): line[3:] for line in lines}
 
 
-@pytest.mark.parametrize("case", range(len(STANDARD_CASES)), ids=lambda i: STANDARD_CASES[i][0])
-def test_table_of_steps_is_what_the_code_gives(case):
-    name, settings = STANDARD_CASES[case]
+@pytest.mark.parametrize(("algorithm", "settings"), CASES, ids=[algorithm.name for algorithm, _ in CASES])
+def test_table_of_steps_is_what_the_code_gives(algorithm, settings):
     in_docs = cells_of(TABLES.block("accounting.md", "steps"))
-    rows = compare_steps(name, TABLES.EPSILON, TABLES.DELTA, **settings)
+    rows = compare_steps(algorithm, TABLES.EPSILON, TABLES.DELTA, **settings)
     for key, (published, ours, _, method) in cells_of(TABLES.markdown_table(rows)).items():
         assert in_docs[key][0] == published
         assert in_docs[key][3] == method
@@ -128,6 +128,6 @@ def test_table_of_steps_is_what_the_code_gives(case):
 
 
 def test_table_of_steps_has_all_cases():
-    rows = sum(max(1, len(ALGORITHMS[name].published)) for name, _ in STANDARD_CASES)
+    rows = sum(max(1, len(algorithm.published)) for algorithm, _ in CASES)
     assert len(TABLES.block("accounting.md", "steps").splitlines()) == rows + 2
-    assert {name for name, _ in STANDARD_CASES} == set(ALGORITHMS)
+    assert {algorithm.name for algorithm, _ in CASES} == set(accountings())

@@ -32,14 +32,14 @@ def run(settings: Settings, batch: int) -> list[dict[str, Any]]:
     data, scale = quantiles(settings), np.sqrt(study.PROPOSAL_VARIANCE)
     chains, steps = (8, 1500) if settings.quick else (64, 20_000)
     clip = np.sqrt(batch) / study.COUNTS_AS
+    kernel = dp.dp_barker(scale, clip) if batch else dp.algorithms.barker(scale)
     release = dp.sample(
         study.MODEL,
         data,
         *((1e12, study.STUDY_DELTA) if batch else ()),
-        kernel=dp.dp_barker(scale, clip) if batch else dp.algorithms.barker(scale),
+        method=dp.Chain(kernel, warmup=0),
+        draws=steps,
         chains=chains,
-        steps=steps,
-        warmup=0,
         temperature=study.temperature(data),
         init=lambda key: jnp.array([0.49, 0.02]) + jax.random.normal(key) * jnp.array([0.42, -0.8]),  # along its ridge
         seed=seed_of("heikkila2019", "clip bias", batch),

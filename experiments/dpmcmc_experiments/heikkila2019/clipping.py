@@ -38,7 +38,7 @@ def run(settings: Settings, variance: float) -> list[dict[str, Any]]:
             name: clip_fraction(study.MODEL, some, dp.ConstantClip(factor * bound), here, there)
             for name, factor in (("clipped", 1.0), ("clipped_as_coded", SHRUNK))
         }
-        accepted = float(release.accepted[chain].mean())
+        accepted = float(release.sample_stats["accepted"][chain].mean())
         rows.append({"variance": variance, "chain": chain, **shares, "acceptance": accepted})
     return rows
 

@@ -61,7 +61,7 @@ def cells(settings: Settings) -> list[Cell]:
 
 
 def run_mcmc(settings: Settings, variant: str) -> list[dict[str, Any]]:
-    chains, steps = (4, 2000) if settings.quick else (study.CHAINS, study.STEPS)
+    chains, steps = (4 if variant == "gmm" else 2, 2000) if settings.quick else (study.CHAINS, study.STEPS)
     kind, batch = MCMC[variant]
     release = study.private_chains(settings, kind, chains, steps, batch=batch)
     times = np.arange(1, steps + 1)

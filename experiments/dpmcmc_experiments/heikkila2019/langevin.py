@@ -20,8 +20,8 @@ import numpy as np
 
 import dpmcmc as dp
 from dpmcmc.chain.acceptance import Always
-from dpmcmc.privacy import Event
 from dpmcmc.chain.proposals import Move, PlainLangevin
+from dpmcmc.privacy import Event
 from dpmcmc_experiments.figures import Settings, seed_of
 from dpmcmc_experiments.heikkila2019.study import COUNTS_AS, MODEL, STUDY_DELTA, records, temperature
 
@@ -70,7 +70,7 @@ def published_drift(settings: Settings, chains: int, part: int) -> tuple[np.ndar
         data,
         squared,
         dp.Kernel(Every(PlainLangevin(coarse * STEP, BATCH), EVERY // coarse), Always()),
-        steps=(1_000_000 if settings.quick else STEPS) // EVERY,
+        steps=(500_000 if settings.quick else STEPS) // EVERY,
         counts_as=2 * COUNTS_AS,  # likelihood squared
         chains=chains,
         seed=seed_of("heikkila2019", "published SGLD", part),
@@ -106,10 +106,9 @@ def _draws(
         data,
         1e12,
         STUDY_DELTA,
-        kernel=kernel,
+        method=dp.Chain(kernel, warmup=0),
+        draws=steps,
         chains=chains,
-        steps=steps,
-        warmup=0,
         temperature=temperature(data, counts_as),
         init=lambda key: jax.random.normal(key, (2,)),  # N(0, I), as published
         seed=seed,

@@ -31,17 +31,16 @@ def run(settings: Settings, number: int) -> dict[str, Any]:
     data, at = study.records(settings), np.array(PUBLIC_START)
     for stage, (epsilon, tau, steps) in enumerate(STAGES):
         budget = dp.Budget(epsilon, study.STUDY_DELTA)
-        default = dp.plan(
-            dp.models.WithInit(study.MODEL, at), len(data), budget, chains=1, temperature=tau, method="chain"
-        ).kernel
+        default = dp.plan(study.MODEL, len(data), budget, method=dp.Chain(), chains=1, temperature=tau, init=at).kernel
+        kernel = dp.dp_barker(default.proposal, dp.DistanceClip(CLIP, default.acceptance.clip.metric))
         release = dp.sample(
             study.MODEL,
             data,
             epsilon,
             study.STUDY_DELTA,
-            kernel=dp.dp_barker(default.proposal, dp.DistanceClip(CLIP, default.acceptance.clip.metric)),
+            method=dp.Chain(kernel, warmup=0),
+            draws=min(steps, 300) if settings.quick else steps,
             chains=1,
-            steps=min(steps, 300) if settings.quick else steps,
             temperature=tau,
             init=at,
             seed=seed_of("heikkila2019", "less tempered", number, stage),
@@ -54,7 +53,7 @@ def run(settings: Settings, number: int) -> dict[str, Any]:
     spread = np.sqrt(exact[1])
     return (
         {"run": number, "epsilon": sum(stage[0] for stage in STAGES), "delta": len(STAGES) * study.STUDY_DELTA}
-        | {"steps": len(path), "acceptance": float(release.accepted.mean())}
+        | {"steps": len(path), "acceptance": float(release.sample_stats["accepted"].mean())}
         | {"ess": dp.metrics.effective_draws(draws[None]), "distance": distance(draws)}
         | {f"mean_off_{k + 1}": (draws[:, k].mean() - exact[0, k]) / spread[k] for k in (0, 1)}
         | {f"spread_ratio_{k + 1}": draws[:, k].std() / spread[k] for k in (0, 1)}

@@ -23,10 +23,9 @@ def non_private(settings: Settings) -> dp.Release:
     return dp.sample(
         study.MODEL,
         data,
-        kernel=dp.algorithms.seita(np.sqrt(study.PROPOSAL_VARIANCE), study.BATCH),
+        method=dp.Chain(dp.algorithms.seita(np.sqrt(study.PROPOSAL_VARIANCE), study.BATCH), warmup=0),
+        draws=steps,
         chains=chains,
-        steps=steps,
-        warmup=0,
         temperature=study.temperature(data),
         init=np.array(study.variational_start(settings.quick)),
         seed=seed_of("heikkila2019", "non-private"),
@@ -46,7 +45,7 @@ def run(settings: Settings, name: str) -> list[dict[str, Any]]:
     for chain, path in enumerate(draws):
         moments = dict(zip(QUANTITIES, np.concatenate([path.mean(axis=0), path.var(axis=0)]), strict=True))
         ess = dp.metrics.effective_draws(path[None])
-        accepted = float(release.accepted[chain].mean())
+        accepted = float(release.sample_stats["accepted"][chain].mean())
         rows.append({"run": name, "chain": chain, **moments, "ess": ess, "acceptance": accepted})
     rows += [{"run": name, "chain": 0, "theta1": a, "theta2": b} for a, b in draws[0, ::SHOWN].round(4)]
     return rows

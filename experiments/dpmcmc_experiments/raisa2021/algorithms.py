@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 import dpmcmc as dp
-from dpmcmc.chain.acceptance import ProportionalMinibatchPenalty, ProportionalPenalty
-from dpmcmc.privacy.published import raisa2021 as published
+from dpmcmc.chain.acceptance import ProportionalMinibatchPenalty, ProportionalPenalty, correction
 from dpmcmc.chain.proposals import GuidedWalk, Leapfrog, Proposal, RandomWalk
+from dpmcmc.privacy.published import raisa2021 as published
 from dpmcmc_experiments.figures import reference
 from dpmcmc_experiments.raisa2021.problems import Setting
 
@@ -57,17 +57,18 @@ def epsilons(experiment: str) -> tuple[float, ...]:
     return CIRCLE_EPSILONS if experiment == "circle" else EPSILONS
 
 
-def kernel(experiment: str, algo: str, setting: Setting) -> Any:
+def kernel(experiment: str, algo: str, setting: Setting, quick: bool = False) -> Any:
     """The algorithm as published. Noise is τ√n times (minibatches: √τ times) what one record can do.
 
-    DP Barker clips at √b/n0; the study's code at 0.99 of it.
+    DP Barker clips at √b/n0; the study's code at 0.99 of it. ``quick`` fits its correction for 2000 steps, not 20 000.
     """
     h, root = tuning(experiment, algo), setting.n**0.5
     if algo == "hmc":
         paths = Leapfrog(h.leapfrog_step, int(h.leapfrog_steps), h.gradient_clip, h.tau_gradient * root)
         return dp.Kernel(paths, ProportionalPenalty(dp.DistanceClip(h.clip), h.tau * root))
     if algo == "barker":
-        return dp.dp_barker_subsampled(h.proposal_sd, int(h.batch), correction="gmm")
+        fitted = correction.gmm_correction(2.0, 2000) if quick else "gmm"
+        return dp.dp_barker_subsampled(h.proposal_sd, int(h.batch), fitted)
     clip = dp.DistanceClip(h.clip)
     if algo in ("mdpps", "mdppa"):
         noisy = ProportionalMinibatchPenalty(int(h.batch), clip, h.tau**0.5, published_noise=True)

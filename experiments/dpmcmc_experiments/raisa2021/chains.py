@@ -37,22 +37,20 @@ class Starts:
 
 def run(posterior: Problem, kernel: Any, steps: int, chains: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """States (chain, state, parameter), starts included, and accept bits. Each chain is a run of the study."""
-    starts = Starts(posterior.starts[:chains])
-    release = dp.sample(
+    starts, setting = Starts(posterior.starts[:chains]), posterior.setting
+    plan = dp.plan(
         posterior.model,
-        posterior.records,
-        epsilon=1e12,
-        delta=posterior.setting.delta,
-        kernel=kernel,
+        setting.n,
+        dp.Budget(1e12, setting.delta),
+        method=dp.Chain(kernel, warmup=0),
+        draws=steps,
         chains=chains,
-        steps=steps,
-        temperature=posterior.setting.temperature,
+        temperature=setting.temperature,
         init=starts,
-        seed=seed,
-        progress=False,
     )
+    release = plan.sample(posterior.records, seed=seed, progress=False)
     first = np.stack(starts.given[-chains:])[:, None]
-    return np.concatenate([first, release.draws["theta"]], axis=1), release.accepted
+    return np.concatenate([first, release.draws["theta"]], axis=1), release.sample_stats["accepted"]
 
 
 def kept(states: np.ndarray, steps: int) -> np.ndarray:
@@ -76,7 +74,7 @@ def cell(
 
     def rows() -> list[dict[str, Any]]:
         posterior = problem(experiment, n)
-        kernel = algorithms.kernel(experiment, algo, posterior.setting)
+        kernel = algorithms.kernel(experiment, algo, posterior.setting, quick=n is not None)
         lengths = [min(algorithms.length(experiment, algo, posterior.setting, e), cap) for e in epsilons]
         states, accepted = run(posterior, kernel, max(lengths), chains, seed_of(experiment, algo))
         found = []

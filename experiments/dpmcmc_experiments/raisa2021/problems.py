@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-import dpmcmc as dp
+from dpmcmc_experiments.targets import Banana, Circle, CorrelatedGaussian
 
 CHAINS = 20
 REFERENCE_DRAWS = 1000
@@ -43,14 +43,14 @@ class Setting:
 
 
 SETTINGS = {
-    "easy-2d": Setting("RaveledModel banana, d = 2", dp.models.Banana(2, 20.0), 100_000),
-    "easy-10d": Setting("RaveledModel banana, d = 10", dp.models.Banana(10, 20.0), 200_000),
-    "tempered-2d": Setting("Tempered banana, d = 2", dp.models.Banana(2, 20.0), 100_000, 1000),
-    "tempered-10d": Setting("Tempered banana, d = 10", dp.models.Banana(10, 20.0), 200_000, 1000),
-    "gauss-30d": Setting("High dimensional Gauss", dp.models.Banana(30, 0.0), 200_000),
-    "hard-2d": Setting("Narrow banana", dp.models.Banana(2, 350.0), 150_000),
-    "hard-gauss-2d": Setting("Correlated Gauss", dp.models.CorrelatedGaussian(), 200_000),
-    "circle": Setting("Circle", dp.models.Circle(), 100_000),
+    "easy-2d": Setting("Flat banana, d = 2", Banana(2, 20.0), 100_000),
+    "easy-10d": Setting("Flat banana, d = 10", Banana(10, 20.0), 200_000),
+    "tempered-2d": Setting("Tempered banana, d = 2", Banana(2, 20.0), 100_000, 1000),
+    "tempered-10d": Setting("Tempered banana, d = 10", Banana(10, 20.0), 200_000, 1000),
+    "gauss-30d": Setting("High dimensional Gauss", Banana(30, 0.0), 200_000),
+    "hard-2d": Setting("Narrow banana", Banana(2, 350.0), 150_000),
+    "hard-gauss-2d": Setting("Correlated Gauss", CorrelatedGaussian(), 200_000),
+    "circle": Setting("Circle", Circle(), 100_000),
 }
 
 
@@ -81,7 +81,7 @@ def problem(name: str, n: int | None = None) -> Problem:
         records = _normal(_split(DATA_KEYS["circle"], 2)[1], (setting.n, 1))[:, 0] + 3.0
         starts = np.array([0.0, 1.0]) + _start_noise(2)
         return Problem(name, setting, records, None, starts, np.zeros(2))
-    records = banana_records(setting) if isinstance(setting.model, dp.models.Banana) else _gauss_records(setting)
+    records = banana_records(setting) if isinstance(setting.model, Banana) else _gauss_records(setting)
     reference = exact_draws(setting, records)
     spread = reference.std(axis=0).mean()
     starts = setting.model.truth + _start_noise(setting.model.dimension) * spread
@@ -96,7 +96,7 @@ def banana_records(setting: Setting) -> np.ndarray:
 def exact_draws(setting: Setting, records: np.ndarray, key: Any = None) -> np.ndarray:
     """Exact draws of the tempered posterior: the study's reference sample, or one of another ``key``."""
     model, count = setting.model, REFERENCE_DRAWS
-    if isinstance(model, dp.models.Banana):
+    if isinstance(model, Banana):
         z = _columns(REFERENCE_KEYS["banana"] if key is None else key, count, model)
         precision = setting.temperature * len(records) / model.variances + 1 / model.prior_variance
         draws = setting.temperature * records.sum(0) / model.variances / precision + z / np.sqrt(precision)

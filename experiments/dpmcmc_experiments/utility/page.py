@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpmcmc_experiments.figures import Settings
 from dpmcmc_experiments.raisa2021.problems import SETTINGS
-from dpmcmc_experiments.utility import curves, efficiency, mixture
+from dpmcmc_experiments.utility import curves, efficiency, mixture, posteriors, recipes
 
 MARK = re.compile(r"(<!-- (\w+): begin -->\n).*?(<!-- \2: end -->)", re.DOTALL)
 
@@ -111,12 +110,12 @@ def _regression(folder: Path) -> str:
 
 
 def _efficiency(folder: Path) -> str:
-    rates = efficiency.rates(pd.read_csv(folder / "efficiency.csv"), Settings())
-    targets = [name for name in efficiency.TITLES if name in set(rates["target"])]
+    rates = efficiency.rates(pd.read_csv(folder / "efficiency.csv"))
+    targets = [name for name in posteriors.TITLES if name in set(rates["target"])]
     cells = rates.set_index(["algorithm", "target"])
     rows = []
-    for algorithm in (*efficiency.DEFAULT.values(), *efficiency.RECIPES):
-        row = [f"`{algorithm}`" if algorithm in efficiency.RECIPES else f"**{algorithm}**"]
+    for algorithm in (*efficiency.DEFAULT.values(), *recipes.RECIPES):
+        row = [f"`{algorithm}`" if algorithm in recipes.RECIPES else f"**{algorithm}**"]
         for name in targets:
             cell = cells.loc[(algorithm, name)] if (algorithm, name) in cells.index else None
             if cell is None or np.isnan(cell["rate"]):
@@ -124,7 +123,7 @@ def _efficiency(folder: Path) -> str:
             else:
                 row.append(f"{cell['rate']:,.3g}{'*' if cell['off'] else ''}{'?' if cell['few'] else ''}")
         rows.append(row)
-    return markdown(["", *(efficiency.TITLES[name] for name in targets)], rows)
+    return markdown(["", *(posteriors.TITLES[name] for name in targets)], rows)
 
 
 TABLES: dict[str, Callable[[Path], str]] = {

@@ -36,8 +36,8 @@ def parameters(release: dp.Release) -> np.ndarray:
 
 def expected(model: Any, n: int, epsilon: float, delta: float, **settings: Any) -> dict[str, float]:
     """What the plan says, before a record is read."""
-    prediction = dp.plan(model, n, dp.Budget(epsilon, delta), **settings).prediction  # type: ignore[union-attr]
-    return {"expected_mean_error": prediction.mean_error, "expected_variance_error": prediction.variance_error}
+    quality = dp.plan(model, n, dp.Budget(epsilon, delta), **settings).expected  # type: ignore[attr-defined]
+    return {"expected_mean_error": quality.mean_error, "expected_variance_error": quality.variance_error}
 
 
 def short(row: dict[str, Any]) -> dict[str, Any]:

@@ -93,14 +93,17 @@ def sample(p: Problem, key: str, prior: bool, start: Any, kernel: Any, steps: in
         data,
         epsilon=1e12,  # each chain is a release of its own; what one costs is in its row
         delta=DELTA,
-        kernel=kernel,
-        steps=steps,
+        method=dp.Chain(kernel, warmup=0),
+        draws=steps,
         chains=p.chains,
-        warmup=0,
         seed=seed_of("zhang2023", "logistic", key),
         progress=False,
         **more,
     )
+
+
+def accept_bits(release: dp.Release) -> np.ndarray:
+    return release.sample_stats["accepted"]
 
 
 def reference(p: Problem) -> Run:
@@ -114,7 +117,7 @@ def reference(p: Problem) -> Run:
     steps = 100 if p.setting.n < LOGISTIC.n else 2000
     release = sample(p, "reference", False, theta, dp.algorithms.hmc(0.7 * narrowest, leaps), steps)
     label, draws, read = "HMC, long run (not private)", release.draws["theta"], (leaps + 1) * p.setting.n
-    return Run("reference", label, draws, release.accepted, False, read, "none: not private", math.nan)
+    return Run("reference", label, draws, accept_bits(release), False, read, "none: not private", math.nan)
 
 
 def published(p: Problem, key: str) -> Run:
@@ -134,7 +137,7 @@ def published(p: Problem, key: str) -> Run:
     draws, label = release.draws["theta"], f"{label} ({NO_GUARANTEE})"
     claimed = composed_claim(p.setting, steps)[0]
     batches = read.share_of_minibatches
-    return Run(key, label, draws, release.accepted, False, read.records, NO_GUARANTEE, claimed, minibatches=batches)
+    return Run(key, label, draws, accept_bits(release), False, read.records, NO_GUARANTEE, claimed, minibatches=batches)
 
 
 def same_bound(p: Problem) -> float:
@@ -154,7 +157,7 @@ def repaired_same(p: Problem) -> Run:
     label = f"repaired minibatch, published steps, ε = {dp_round(plan.guarantee.epsilon)}"
     records, promise = 4 * p.setting.n * same_bound(p), guarantee_text(plan.guarantee)
     draws = release.draws["theta"]
-    return Run(key, label, draws, release.accepted, False, records, promise, plan.guarantee.epsilon)
+    return Run(key, label, draws, accept_bits(release), False, records, promise, plan.guarantee.epsilon)
 
 
 def repaired(p: Problem, epsilon: float, steps: int) -> Run:
@@ -165,7 +168,7 @@ def repaired(p: Problem, epsilon: float, steps: int) -> Run:
     release = sample(p, key, True, np.zeros(50), kernel, steps, temperature=TEMPERATURE)
     label, draws = f"repaired minibatch, ε = {epsilon:g}", release.draws["theta"]
     records, promise = 4 * p.setting.n * m, guarantee_text(plan.guarantee)
-    return Run(key, label, draws, release.accepted, True, records, promise, plan.guarantee.epsilon)
+    return Run(key, label, draws, accept_bits(release), True, records, promise, plan.guarantee.epsilon)
 
 
 def fitted(p: Problem, epsilon: float, steps: int) -> Run:
@@ -173,7 +176,7 @@ def fitted(p: Problem, epsilon: float, steps: int) -> Run:
     start, records, key = model(True, np.zeros(50)), {"x": p.scaled(p.x), "y": p.y}, f"fitted-{epsilon:g}"
     options = {"steps": FIT_STEPS, "temperature": TEMPERATURE}
     fits = [
-        dp.variational.dpvi(start, records, FIT * epsilon, DELTA / 2, **options, seed=seed_of("zhang2023", key, chain))
+        dp.dpvi(start, records, FIT * epsilon, DELTA / 2, **options, seed=seed_of("zhang2023", key, chain))
         for chain in range(p.chains if p.setting.n == LOGISTIC.n else 1)  # each compiles anew
     ]
     m = largest_bound(p, 0.999 * epsilon, steps, fits[0].event)
@@ -185,7 +188,7 @@ def fitted(p: Problem, epsilon: float, steps: int) -> Run:
     total = float(dp.privacy.epsilon(together(p, m, steps, fits[0].event), DELTA))
     total += 2.0**-39 * steps * kernel.inexact_draws(p.setting.n)  # finite precision, as a plan would set it aside
     draws = np.concatenate([release.draws["theta"] for release in chains])
-    bits = np.concatenate([release.accepted for release in chains])
+    bits = np.concatenate([accept_bits(release) for release in chains])
     label, promise = f"private fit, repaired minibatch, ε = {epsilon:g}", f"({dp_round(total)}, {DELTA:g})-DP, fit too"
     return Run(key, label, draws, bits, True, 4 * p.setting.n * m, promise, total, FIT_STEPS * p.setting.n)
 

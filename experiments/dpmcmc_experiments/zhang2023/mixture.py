@@ -15,6 +15,7 @@ import pandas as pd
 
 import dpmcmc as dp
 from dpmcmc_experiments.figures import Cell, Settings, rng_of, seed_of
+from dpmcmc_experiments.targets import TruncatedMixture
 from dpmcmc_experiments.zhang2023.published import (
     DELTA,
     MIXTURE,
@@ -26,7 +27,7 @@ from dpmcmc_experiments.zhang2023.published import (
     reading,
 )
 
-MODEL = dp.models.TruncatedMixture()
+MODEL = TruncatedMixture()
 TRUTH = np.array([0.0, 1.0])
 LENGTH = 0.06 * math.sqrt(2)
 """Root mean square length of the published proposals on minibatches."""
@@ -185,16 +186,15 @@ def run(key: str, quick: bool) -> tuple[Method, np.ndarray, np.ndarray, float]:
         p.records,
         epsilon=1e12,  # each chain is a release of its own; what one costs is in its row
         delta=DELTA,
-        kernel=method.kernel,
-        steps=method.steps,
+        method=dp.Chain(method.kernel, warmup=0),
+        draws=method.steps,
         chains=p.chains,
-        warmup=0,
         temperature=p.tau,
         seed=seed_of("zhang2023", "mixture", key),
         progress=False,
     )
     seconds = (time.perf_counter() - start) / (method.steps * p.chains)
-    return method, release.draws["theta"], release.accepted, seconds
+    return method, release.draws["theta"], release.sample_stats["accepted"], seconds
 
 
 FRACTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

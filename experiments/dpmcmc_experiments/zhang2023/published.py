@@ -112,4 +112,5 @@ def dp_round(value: float) -> str:
 def planned(model: Any, n: int, kernel: Any, steps: int | None, temperature: float, epsilon: float) -> Any:
     """The plan of one chain within (ε, 10⁻⁵): its guarantee is what a release without a seed would carry."""
     budget = dp.Budget(epsilon, DELTA)
-    return dp.plan(model, n, budget, kernel=kernel, chains=1, steps=steps, temperature=temperature)
+    method = dp.Chain(kernel, warmup=0)
+    return dp.plan(model, n, budget, method=method, draws=steps, chains=1, temperature=temperature)

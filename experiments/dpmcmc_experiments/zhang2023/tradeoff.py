@@ -71,14 +71,14 @@ def jumps(kernel: Any, name: str, p: mixture.Problem) -> dict[str, float]:
         p.records,
         epsilon=1e12,
         delta=DELTA,
-        kernel=kernel,
-        steps=150 if p.setting.n < MIXTURE.n else 1000,
+        method=dp.Chain(kernel, warmup=0),
+        draws=150 if p.setting.n < MIXTURE.n else 1000,
         chains=p.chains,
-        warmup=0,
         temperature=p.tau,
         init=lambda key: jnp.asarray(exact)[jax.random.randint(key, (), 0, len(exact))],
         seed=seed_of("zhang2023", "tradeoff", name),
         progress=False,
     )
     moves = np.diff(release.draws["theta"], axis=1) / p.exact.std(0)
-    return {"acceptance": float(release.accepted.mean()), "squared_jump": float(np.mean(np.sum(moves**2, -1)))}
+    accepted = float(release.sample_stats["accepted"].mean())
+    return {"acceptance": accepted, "squared_jump": float(np.mean(np.sum(moves**2, -1)))}

@@ -52,11 +52,12 @@ class Request:
 
 
 class Charged(NamedTuple):
-    """Steps of each chain, and what they were charged."""
+    """Steps of each chain, what they were charged, and a note where the budget is likely to end them before."""
 
     steps: int
     guarantee: Guarantee | None
     receipt: Receipt
+    note: str = ""
 
 
 def charge_steps(request: Request, budget: Budget, earlier: tuple[Receipt, ...]) -> Charged:
@@ -115,7 +116,18 @@ def _varying(request: Request, budget: Budget) -> Charged:
     steps = request.steps
     if steps is None:
         steps = int(min(2 * rule.limit / price, MOST_DECISIONS)) // request.chains
-    return Charged(steps, *purse.charge(PURPOSE, rule=rule))
+    return Charged(steps, *purse.charge(PURPOSE, rule=rule), _shortfall(request, rule.limit / price))
+
+
+def _shortfall(request: Request, decisions: float) -> str:
+    """Where more steps were asked for than moves of a typical cost allow: how many to expect."""
+    expected = int(decisions) // request.chains
+    if request.steps is None or expected >= request.steps:
+        return ""
+    return (
+        f"The cost of a step depends on its move; the budget is expected to pay for about {expected} of the "
+        f"{request.steps} steps of each chain."
+    )
 
 
 def _shared(request: Request, budget: Budget, earlier: tuple[Receipt, ...]) -> Charged:
@@ -134,7 +146,7 @@ def _shared(request: Request, budget: Budget, earlier: tuple[Receipt, ...]) -> C
     steps = most if request.steps is None else request.steps
     purse = request.purse(budget, steps, earlier)
     if event is None:
-        return Charged(steps, *purse.charge(PURPOSE, rule=left))
+        return Charged(steps, *purse.charge(PURPOSE, rule=left), _shortfall(request, left.limit / price))
     return Charged(steps, *purse.charge(PURPOSE, Repeat(event, steps * chains)))
 
 

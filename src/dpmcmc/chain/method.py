@@ -44,6 +44,8 @@ class Chain:
     def __post_init__(self) -> None:
         if self.kernel is not None and self.public_data is not None:
             raise ValueError("Chain: public_data is for the default kernel; leave it out where you give a kernel")
+        if self.warmup is not None and self.warmup < 0:
+            raise ValueError(f"Chain: warmup must be at least 0, got {self.warmup}")
 
     def plan(
         self,
@@ -68,14 +70,15 @@ class Chain:
         tau = 1.0 if tau is None else tau
         request = Request(model, kernel, n, chains, tau, self._steps(draws))
         if request.is_private:
-            steps, guarantee, receipt = charge_steps(request, check_budget(n, budget), spent)
+            steps, guarantee, receipt, shortfall = charge_steps(request, check_budget(n, budget), spent)
+            notes += (shortfall,) if shortfall else ()
         elif spent:
             raise ValueError("spent= needs a private kernel: what is not private has no guarantee to share")
         else:
-            steps, guarantee, receipt = unprotected(request)
+            steps, guarantee, receipt, _ = unprotected(request)
         warmup = int(WARMUP * steps) if self.warmup is None else self.warmup
-        if not 0 <= warmup < steps:
-            raise ValueError(f"warmup must lie between 0 and steps − 1 = {steps - 1}, got {warmup}")
+        if warmup >= steps:
+            raise ValueError(f"the budget pays for {steps} steps of each chain, no more than warmup={warmup}; lower it")
         return ChainPlan(
             model=model,
             kernel=kernel,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from dpmcmc.privacy.catalogue import Accounting, Settings
     from dpmcmc.privacy.compare import Row
 
 
@@ -33,19 +34,19 @@ def account(
     plot: Annotated[Path | None, typer.Option(help="Draw ε against steps into this file.")] = None,
 ) -> None:
     """Steps a budget allows, or the ε of a number of steps: the published bound and dpmcmc's, side by side."""
-    from dpmcmc.privacy.compare import ALGORITHMS, STANDARD_CASES
+    from dpmcmc.algorithms import accounting, accountings, standard_cases
 
     given = {
         "shift": shift, "std": std, "n": n, "batch": batch, "bound": bound, "rate": rate, "temperature": temperature,
         "gradient_noise": gradient_noise, "leapfrog": leapfrog, "noise_multiplier": noise_multiplier, "range": range,
     }  # fmt: skip
     if algorithm is None and not everything:
-        for known in ALGORITHMS.values():
+        for known in accountings().values():
             typer.echo(f"{known.name:20}{known.about}\n{'':20}{_settings(known.defaults)}")
         return
     try:
-        cases = STANDARD_CASES if everything else ((algorithm or "", given),)
-        rows = [row for name, settings in cases for row in _compare(name, epsilon, delta, steps, settings)]
+        cases = standard_cases() if everything else [(accounting(algorithm or ""), given)]
+        rows = [row for one, settings in cases for row in _compare(one, epsilon, delta, steps, settings)]
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     title = f"ε of {steps} steps at δ = {delta:g}" if steps else f"steps at ε = {epsilon:g}, δ = {delta:g}"
@@ -60,15 +61,15 @@ def account(
             raise typer.BadParameter("--plot draws one algorithm: name it")
         from dpmcmc.commands.account_plot import draw
 
-        typer.echo(f"Drawn: {draw(plot, algorithm, delta, steps or _most(rows), given)}", err=True)
+        typer.echo(f"Drawn: {draw(plot, accounting(algorithm), delta, steps or _most(rows), given)}", err=True)
 
 
-def _compare(name: str, epsilon: float, delta: float, steps: int | None, settings: dict[str, Any]) -> list[Row]:
+def _compare(one: Accounting, epsilon: float, delta: float, steps: int | None, settings: Settings) -> list[Row]:
     from dpmcmc.privacy.compare import compare_epsilon, compare_steps
 
     if steps is None:
-        return compare_steps(name, epsilon, delta, **settings)
-    return compare_epsilon(name, steps, delta, **settings)
+        return compare_steps(one, epsilon, delta, **settings)
+    return compare_epsilon(one, steps, delta, **settings)
 
 
 def _most(rows: list[Row]) -> int:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.privacy.account import epsilon
-from dpmcmc.privacy.compare import ALGORITHMS
+from dpmcmc.privacy.catalogue import Accounting, Settings
 from dpmcmc.privacy.events import Repeat
 
 POINTS = 24
 
 
-def draw(file: Path, algorithm: str, delta: float, most: int, settings: dict[str, Any]) -> Path:
+def draw(file: Path, algorithm: Accounting, delta: float, most: int, settings: Settings) -> Path:
     """ε of 1 to ``most`` steps of ``algorithm`` at ``delta``, on logarithmic axes, into ``file``."""
     try:
         import matplotlib
@@ -31,19 +31,18 @@ def draw(file: Path, algorithm: str, delta: float, most: int, settings: dict[str
     return file
 
 
-def curves(axis: Any, algorithm: str, delta: float, most: int, settings: dict[str, Any]) -> None:
+def curves(axis: Any, algorithm: Accounting, delta: float, most: int, settings: Settings) -> None:
     """Draw the curves of one algorithm on a matplotlib axis."""
-    chosen = ALGORITHMS[algorithm]
-    values = chosen.settings(**settings)
+    values = algorithm.settings(**settings)
     steps = np.unique(np.geomspace(1, most, POINTS).round().astype(int))
-    for bound, style in zip(chosen.published, ("-", "--", ":"), strict=False):
+    for bound, style in zip(algorithm.published, ("-", "--", ":"), strict=False):
         claims = [bound.epsilon(values, int(k), delta) for k in steps]
         name = bound.name + ("" if bound.sound else " (claim not valid)")
         axis.plot(steps, claims, style, color="#c44e52", linewidth=1.4, label=name)
-    ours = np.array([float(epsilon(Repeat(chosen.event(values), int(k)), delta)) for k in steps])
+    ours = np.array([float(epsilon(Repeat(algorithm.event(values), int(k)), delta)) for k in steps])
     if np.isfinite(ours).all():
         axis.plot(steps, ours, color="#3b6ea5", linewidth=2, label="dpmcmc")
     else:
         axis.plot([], [], color="#3b6ea5", linewidth=2, label="dpmcmc: no finite ε")
-    axis.set(xscale="log", yscale="log", xlabel="steps", ylabel=f"ε at δ = {delta:g}", title=algorithm)
+    axis.set(xscale="log", yscale="log", xlabel="steps", ylabel=f"ε at δ = {delta:g}", title=algorithm.name)
     axis.grid(alpha=0.2)

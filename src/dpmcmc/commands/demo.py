@@ -25,7 +25,7 @@ def demo(
     from statsmodels.datasets import randhie
 
     import dpmcmc as dp
-    from dpmcmc.commands.pictures import demo_pictures
+    from dpmcmc.commands.pictures import demo_picture
 
     table = randhie.load_pandas().data.assign(visit=lambda t: t["mdvis"] > 0)
     model = dp.models.LogisticRegression(BOUNDS)
@@ -44,8 +44,8 @@ def demo(
     )
     out.mkdir(parents=True, exist_ok=True)
     draws = release.save(out / "draws.npz")
-    pictures = demo_pictures(release, dict(zip(model.names, zip(mean, std, strict=True), strict=True)), out)
-    typer.echo(f"Draws: {draws}\nPictures: {', '.join(map(str, pictures))}")
+    picture = demo_picture(release, dict(zip(model.names, zip(mean, std, strict=True), strict=True)), out)
+    typer.echo(f"Draws: {draws}\nPicture: {picture}")
 
 
 def _without_privacy(x, y):  # type: ignore[no-untyped-def]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
+from dpmcmc.receipts import round_up
 from dpmcmc.release import Release
 
 
-def demo_pictures(release: Release, reference: dict[str, tuple[float, float]], out: Path) -> list[Path]:
-    """Posterior densities beside a reference given as (mean, standard deviation), and traces of all chains."""
+def demo_picture(release: Release, reference: dict[str, tuple[float, float]], out: Path) -> Path:
+    """Posterior densities beside a reference given as (mean, standard deviation)."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -30,20 +29,11 @@ def demo_pictures(release: Release, reference: dict[str, tuple[float, float]], o
     density = out / "posterior.png"
     figure.savefig(density, dpi=150)
     plt.close(figure)
-
-    figure, axes = plt.subplots(len(names), 1, figsize=(8, 1.2 * len(names)), sharex=True, layout="constrained")
-    for axis, name in zip(axes, names, strict=True):
-        axis.plot(release.draws[name].T, linewidth=0.6)
-        axis.axvspan(0, release.warmup, color="grey", alpha=0.15)
-        axis.set_ylabel(name, fontsize=8)
-    axes[-1].set_xlabel("step (warm-up in grey)")
-    trace = out / "trace.png"
-    figure.savefig(trace, dpi=120)
-    plt.close(figure)
-    return [density, trace]
+    return density
 
 
 def _headline(release: Release) -> str:
     guarantee = release.guarantee
-    promise = "no guarantee" if guarantee is None else f"ε = {guarantee.epsilon:.3g}, δ = {guarantee.delta:.1g}"
-    return f"n = {release.settings['n']}, {promise}, temperature {np.round(release.settings['temperature'], 4):g}"
+    if guarantee is None:
+        return f"n = {release.settings['n']}, no guarantee"
+    return f"n = {release.settings['n']}, ε = {round_up(guarantee.epsilon)}, δ = {round_up(guarantee.delta)}"

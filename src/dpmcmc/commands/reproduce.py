@@ -7,6 +7,11 @@ from typing import Annotated
 
 import typer
 
+NOT_INSTALLED = (
+    "The experiments are not part of this installation; get the source repository of dpmcmc and install its folder "
+    "`experiments`: pip install ./experiments"
+)
+
 
 def reproduce(
     paper: Annotated[str, typer.Argument(help="heikkila2019, raisa2021, zhang2023, or utility (the default method).")],
@@ -22,8 +27,14 @@ def reproduce(
 
     from rich.console import Console
 
-    from dpmcmc_experiments.figures import STUDIES, Settings
-    from dpmcmc_experiments.figures import reproduce as run
+    try:
+        from dpmcmc_experiments.figures import STUDIES, Settings
+        from dpmcmc_experiments.figures import reproduce as run
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "dpmcmc_experiments":
+            raise
+        typer.echo(NOT_INSTALLED, err=True)
+        raise typer.Exit(2) from None
 
     if paper not in STUDIES:
         raise typer.BadParameter(f"no study {paper!r}; there are {', '.join(STUDIES)}")

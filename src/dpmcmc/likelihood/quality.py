@@ -57,7 +57,7 @@ class LikelihoodQuality(Quality):
         if self.unconverged_stages:
             lines.append(
                 f"In {self.unconverged_stages} of {self.stages} stages the sampler did not reach the released "
-                "posterior, so the draws may be far off: compare with a run from another init= on public or simulated records."
+                "posterior, so the draws may be far off: compare with a run from another init= on public records."
             )
         lines.append(
             "Not included: what clipping does to records unlike those that the model simulates, and a posterior "

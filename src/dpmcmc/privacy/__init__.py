@@ -7,7 +7,7 @@ epsilon(Repeat(BarkerBit(shift=0.01), 2000), delta=1e-6)
 """
 
 from dpmcmc.privacy import batch_gaussian, poisson, subsampling  # noqa: F401  (they register Rényi curves)
-from dpmcmc.privacy.account import delta, epsilon, fits, max_steps, parts, pure, range_of
+from dpmcmc.privacy.account import delta, epsilon, fits, max_steps, parts, pure
 from dpmcmc.privacy.bound import Bound, Steps
 from dpmcmc.privacy.budget import Budget
 from dpmcmc.privacy.calibration import calibrate
@@ -28,6 +28,7 @@ from dpmcmc.privacy.events import (
     SubsampledBarkerBit,
     SubsampledGaussian,
     SubsampledPenaltyBit,
+    range_of,
 )
 from dpmcmc.privacy.filter import CurveFilter, Filter, RenyiFilter, ZcdpFilter, best_order, zcdp, zcdp_of
 from dpmcmc.privacy.renyi import renyi, renyi_of

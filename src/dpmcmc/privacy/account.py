@@ -27,15 +27,14 @@ from dpmcmc.privacy.convert import (
     renyi_limit,
 )
 from dpmcmc.privacy.events import (
-    BarkerBit,
     Compose,
     Event,
     Gaussian,
     MetropolisBit,
     PenaltyBit,
     Repeat,
-    Selection,
     SubsampledGaussian,
+    range_of,
 )
 from dpmcmc.privacy.renyi import renyi
 
@@ -188,22 +187,6 @@ def _more(best: Steps, value: int, method: str) -> Steps:
 
 def _floor(value: float) -> int:
     return min(sys.maxsize, max(0, math.floor(value * (1 - 2**-45))))
-
-
-@singledispatch
-def range_of(event: Event) -> float | None:
-    """η of the bounded-range family, to which Barker's bit and selection belong; None for other events."""
-    return None
-
-
-@range_of.register
-def _(event: BarkerBit) -> float | None:
-    return event.shift
-
-
-@range_of.register
-def _(event: Selection) -> float | None:
-    return event.range
 
 
 @singledispatch

@@ -1,8 +1,9 @@
-"""The algorithms that can be accounted by name: what one iteration is, and what has been published about it.
+"""Accounting by name: what one iteration of an algorithm is, and the bounds that have been published about it.
 
->>> barker = ALGORITHMS["barker"]
->>> barker.event(barker.settings(shift=0.04))
-BarkerBit(shift=0.04)
+    barker = Accounting("barker", "Barker's test", {"shift": 0.01}, lambda s: BarkerBit(s["shift"]), (H19_COROLLARY_1,))
+    barker.event(barker.settings(shift=0.04))
+
+Which algorithms there are is said where they are registered (:mod:`dpmcmc.algorithms`).
 """
 
 from __future__ import annotations
@@ -14,21 +15,7 @@ from typing import Any
 
 from scipy.optimize import brentq
 
-from dpmcmc.privacy.events import (
-    ADD_REMOVE,
-    BarkerBit,
-    Compose,
-    Event,
-    Gaussian,
-    MetropolisBit,
-    PenaltyBit,
-    PoissonBarkerBit,
-    Repeat,
-    Selection,
-    SubsampledBarkerBit,
-    SubsampledGaussian,
-    SubsampledPenaltyBit,
-)
+from dpmcmc.privacy.events import Event
 from dpmcmc.privacy.published import heikkila2019, raisa2021, yildirim2019, zhang2023
 from dpmcmc.privacy.published.result import largest
 
@@ -55,14 +42,18 @@ class PublishedBound:
 
 
 @dataclass(frozen=True)
-class Algorithm:
-    """A named algorithm: what one iteration is, with which settings, and what has been published about it."""
+class Accounting:
+    """What one iteration of an algorithm is, with which settings, and what has been published about it.
+
+    ``cases`` are the settings at which tables show it, each a change of the defaults.
+    """
 
     name: str
     about: str
     defaults: Settings
     event: Callable[[Settings], Event]
     published: tuple[PublishedBound, ...] = ()
+    cases: tuple[Settings, ...] = ({},)
 
     def settings(self, **given: Any) -> dict[str, Any]:
         """The defaults with what is given in their place; a setting the algorithm does not have raises."""
@@ -71,13 +62,6 @@ class Algorithm:
         if unknown:
             raise ValueError(f"{self.name} has no {', '.join(unknown)}; its settings are {', '.join(self.defaults)}")
         return {**self.defaults, **given}
-
-
-def named(name: str) -> Algorithm:
-    """The algorithm of that name; an unknown one raises with the known."""
-    if name not in ALGORITHMS:
-        raise ValueError(f"unknown algorithm {name!r}; known: {', '.join(ALGORITHMS)}")
-    return ALGORITHMS[name]
 
 
 def _epsilon(delta_of: Callable[[float], float], delta: float) -> float:
@@ -111,165 +95,87 @@ def _fast_mh(s: Settings, steps: int, delta: float) -> float:
     return zhang2023.composition(one, steps, delta / 2).epsilon
 
 
-_ALGORITHMS = (
-    Algorithm(
-        "barker",
-        "Barker's test on all records; shift is the largest change of the log ratio",
-        {"shift": 0.01},
-        lambda s: BarkerBit(s["shift"]),
-        (
-            PublishedBound(
-                "H19 Cor. 1",
-                lambda s, k, delta: heikkila2019.corollary1_epsilon(k, s["shift"] / 2, delta),
-                lambda s, epsilon, delta: heikkila2019.corollary1_steps(epsilon, delta, s["shift"] / 2),
-            ),
-        ),
+#: Barker's test on all records (settings: shift).
+H19_COROLLARY_1 = PublishedBound(
+    "H19 Cor. 1",
+    lambda s, k, delta: heikkila2019.corollary1_epsilon(k, s["shift"] / 2, delta),
+    lambda s, epsilon, delta: heikkila2019.corollary1_steps(epsilon, delta, s["shift"] / 2),
+)
+
+#: The corrected Barker test on batches (n, batch).
+H19_COROLLARY_2 = PublishedBound(
+    "H19 Cor. 2",
+    lambda s, k, delta: heikkila2019.corollary2_epsilon(k, s["n"], s["batch"], delta),
+    lambda s, epsilon, delta: heikkila2019.corollary2_steps(epsilon, delta, s["n"], s["batch"]),
+)
+
+#: The same with a Theorem 2 that does not fall with the order.
+H19_COROLLARY_2_MONOTONE = PublishedBound(
+    "H19 Cor. 2, made monotone",
+    lambda s, k, delta: heikkila2019.corollary2_epsilon(k, s["n"], s["batch"], delta, cost="monotone"),
+    lambda s, epsilon, delta: heikkila2019.corollary2_steps(epsilon, delta, s["n"], s["batch"], cost="monotone"),
+)
+
+#: DP-SGLD (n, batch, noise_multiplier). The batches drawn (with replacement) are not the ones accounted for.
+H19_SGLD = PublishedBound(
+    "H19 (Rényi, orders 2–499)",
+    lambda s, k, delta: heikkila2019.sgld_epsilon(k, s["noise_multiplier"], s["n"], s["batch"], delta),
+    sound=False,
+)
+
+#: The penalty test on all records (shift, std).
+R21_THEOREM_32 = PublishedBound(
+    "R21 Thm 3.2",
+    lambda s, k, delta: _epsilon(lambda e: raisa2021.theorem32_delta(e, k, _multiplier(s), 1), delta),
+    lambda s, epsilon, delta: raisa2021.theorem32_steps(epsilon, delta, _multiplier(s), 1),
+)
+
+#: The same by zCDP (shift, std).
+YE19_PENALTY = PublishedBound(
+    "YE19, R21 Thm 3.1",
+    lambda s, k, delta: yildirim2019.epsilon(k, delta, _multiplier(s), 1),
+    lambda s, epsilon, delta: yildirim2019.steps(epsilon, delta, _multiplier(s), 1),
+)
+
+#: The penalty test on batches (n, batch, bound, std, temperature).
+R21_THEOREM_35_RENYI = PublishedBound(
+    "R21 Thm 3.5 (Rényi)",
+    lambda s, k, delta: raisa2021.theorem35_rdp_epsilon(k, delta, _tau(s), s["n"], s["batch"]),
+    lambda s, epsilon, delta: raisa2021.theorem35_rdp_steps(epsilon, delta, _tau(s), s["n"], s["batch"]),
+)
+
+#: The same by the Fourier accountant (n, batch, bound, std, temperature).
+R21_THEOREM_35_FOURIER = PublishedBound(
+    "R21 Thm 3.5 (Fourier, as coded; approximate)",
+    lambda s, k, delta: _epsilon(lambda e: raisa2021.theorem35_fourier_delta(e, k, _tau(s), s["n"], s["batch"]), delta),
+    lambda s, epsilon, delta: raisa2021.theorem35_fourier_steps(epsilon, delta, _tau(s), s["n"], s["batch"]),
+)
+
+#: DP HMC (shift, std, gradient_noise, leapfrog).
+R21_THEOREM_43 = PublishedBound(
+    "R21 Thm 4.3",
+    lambda s, k, delta: _epsilon(
+        lambda e: raisa2021.theorem43_delta(e, k, _multiplier(s), s["gradient_noise"], s["leapfrog"], 1), delta
     ),
-    Algorithm(
-        "barker-subsampled",
-        "the corrected Barker test on batches without replacement, log ratios clipped at √batch / N0",
-        {"n": 1_000_000, "batch": 1000},
-        lambda s: SubsampledBarkerBit(s["n"], s["batch"]),
-        (
-            PublishedBound(
-                "H19 Cor. 2",
-                lambda s, k, delta: heikkila2019.corollary2_epsilon(k, s["n"], s["batch"], delta),
-                lambda s, epsilon, delta: heikkila2019.corollary2_steps(epsilon, delta, s["n"], s["batch"]),
-            ),
-            PublishedBound(
-                "H19 Cor. 2, made monotone",
-                lambda s, k, delta: heikkila2019.corollary2_epsilon(k, s["n"], s["batch"], delta, cost="monotone"),
-                lambda s, epsilon, delta: heikkila2019.corollary2_steps(
-                    epsilon, delta, s["n"], s["batch"], cost="monotone"
-                ),
-            ),
-        ),
-    ),
-    Algorithm(
-        "penalty",
-        "the penalty test on all records with Gaussian noise of standard deviation std",
-        {"shift": 1 / 31.6, "std": 1.0},
-        lambda s: PenaltyBit(s["shift"], s["std"]),
-        (
-            PublishedBound(
-                "R21 Thm 3.2",
-                lambda s, k, delta: _epsilon(lambda e: raisa2021.theorem32_delta(e, k, _multiplier(s), 1), delta),
-                lambda s, epsilon, delta: raisa2021.theorem32_steps(epsilon, delta, _multiplier(s), 1),
-            ),
-            PublishedBound(
-                "YE19, R21 Thm 3.1",
-                lambda s, k, delta: yildirim2019.epsilon(k, delta, _multiplier(s), 1),
-                lambda s, epsilon, delta: yildirim2019.steps(epsilon, delta, _multiplier(s), 1),
-            ),
-        ),
-    ),
-    Algorithm(
-        "penalty-minibatch",
-        "the penalty test on batches without replacement; bound is the largest log ratio of one record",
-        {"n": 100_000, "batch": 1000, "bound": 0.14, "std": 0.415, "temperature": 0.01},
-        lambda s: SubsampledPenaltyBit(s["n"], s["batch"], s["bound"], s["std"], s["temperature"]),
-        (
-            PublishedBound(
-                "R21 Thm 3.5 (Rényi)",
-                lambda s, k, delta: raisa2021.theorem35_rdp_epsilon(k, delta, _tau(s), s["n"], s["batch"]),
-                lambda s, epsilon, delta: raisa2021.theorem35_rdp_steps(epsilon, delta, _tau(s), s["n"], s["batch"]),
-            ),
-            PublishedBound(
-                "R21 Thm 3.5 (Fourier, as coded; approximate)",
-                lambda s, k, delta: _epsilon(
-                    lambda e: raisa2021.theorem35_fourier_delta(e, k, _tau(s), s["n"], s["batch"]), delta
-                ),
-                lambda s, epsilon, delta: raisa2021.theorem35_fourier_steps(
-                    epsilon, delta, _tau(s), s["n"], s["batch"]
-                ),
-            ),
-        ),
-    ),
-    Algorithm(
-        "hmc",
-        "DP HMC: leapfrog + 1 gradients with noise gradient_noise × sensitivity, then the penalty test",
-        {"shift": 1 / 31.6, "std": 1.0, "gradient_noise": 126.5, "leapfrog": 10},
-        lambda s: Compose((PenaltyBit(s["shift"], s["std"]), Repeat(Gaussian(s["gradient_noise"]), s["leapfrog"] + 1))),
-        (
-            PublishedBound(
-                "R21 Thm 4.3",
-                lambda s, k, delta: _epsilon(
-                    lambda e: raisa2021.theorem43_delta(e, k, _multiplier(s), s["gradient_noise"], s["leapfrog"], 1),
-                    delta,
-                ),
-                lambda s, epsilon, delta: raisa2021.theorem43_steps(
-                    epsilon, delta, _multiplier(s), s["gradient_noise"], s["leapfrog"], 1
-                ),
-            ),
-            PublishedBound(
-                "R21 Thm 4.2",
-                lambda s, k, delta: raisa2021.theorem42_epsilon(
-                    k, delta, _multiplier(s), s["gradient_noise"], s["leapfrog"], 1
-                ),
-                lambda s, epsilon, delta: raisa2021.theorem42_steps(
-                    epsilon, delta, _multiplier(s), s["gradient_noise"], s["leapfrog"], 1
-                ),
-            ),
-        ),
-    ),
-    Algorithm(
-        "poisson-barker",
-        "Barker's test on Poisson minibatches, exact; bound is m, rate is λ",
-        {"n": 100_000, "bound": 0.005, "rate": 1500.0},
-        lambda s: PoissonBarkerBit(s["n"], s["bound"], s["rate"]),
-    ),
-    Algorithm(
-        "fastmh",
-        "DP-Fast MH as published, in its branch without noise: not private",
-        {"shift": 0.01},
-        lambda s: MetropolisBit(s["shift"]),
-        (PublishedBound("Z23 Thm 1, composed", _fast_mh, sound=False),),
-    ),
-    Algorithm(
-        "selection",
-        "one choice among any number of candidates; range is that of the change of utility",
-        {"range": 0.01},
-        lambda s: Selection(s["range"]),
-        (
-            PublishedBound(
-                "pure DP, advanced composition",
-                lambda s, k, delta: min(k * s["range"], _advanced_composition(s["range"], k, delta)),
-            ),
-        ),
-    ),
-    Algorithm(
-        "sgld",
-        "noisy gradients of Poisson minibatches under add/remove, DP-SGLD or DP-SGD",
-        {"n": 1_000_000, "batch": 100, "noise_multiplier": 1.2},
-        lambda s: SubsampledGaussian(s["noise_multiplier"], s["n"], s["batch"], "poisson", ADD_REMOVE),
-        (
-            PublishedBound(
-                "H19 (Rényi, orders 2–499)",
-                lambda s, k, delta: heikkila2019.sgld_epsilon(k, s["noise_multiplier"], s["n"], s["batch"], delta),
-                sound=False,  # the batches drawn (with replacement) are not the ones accounted for
-            ),
-        ),
+    lambda s, epsilon, delta: raisa2021.theorem43_steps(
+        epsilon, delta, _multiplier(s), s["gradient_noise"], s["leapfrog"], 1
     ),
 )
 
-#: Every algorithm that can be named, in the order of the tables.
-ALGORITHMS: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in _ALGORITHMS}
-
-#: The cases of the table "iterations at (1, 1e-6)" in docs/accounting.md.
-STANDARD_CASES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("barker", {"shift": 0.01}),
-    ("barker", {"shift": 0.04}),
-    ("barker", {"shift": 0.1}),
-    ("barker-subsampled", {"n": 1_000_000, "batch": 1000}),
-    *(("penalty", {"shift": std / 31.6, "std": std}) for std in (0.5, 1.0, 2.0, 3.0)),
-    ("penalty", {"shift": 1 / 316, "std": 1.0}),
-    *(
-        ("penalty-minibatch", {"n": 100_000, "batch": 1000, "bound": 0.14, "std": std, "temperature": 0.01})
-        for std in (0.415, 1.0)
+#: The same by zCDP (shift, std, gradient_noise, leapfrog).
+R21_THEOREM_42 = PublishedBound(
+    "R21 Thm 4.2",
+    lambda s, k, delta: raisa2021.theorem42_epsilon(k, delta, _multiplier(s), s["gradient_noise"], s["leapfrog"], 1),
+    lambda s, epsilon, delta: raisa2021.theorem42_steps(
+        epsilon, delta, _multiplier(s), s["gradient_noise"], s["leapfrog"], 1
     ),
-    ("hmc", {"shift": 1 / 31.6, "std": 1.0, "gradient_noise": 126.5, "leapfrog": 10}),
-    ("poisson-barker", {"n": 100_000, "bound": 0.005, "rate": 1500.0}),
-    ("selection", {"range": 0.01}),
-    ("sgld", {"n": 1_000_000, "batch": 100, "noise_multiplier": 1.2}),
-    ("fastmh", {"shift": 0.01}),
+)
+
+#: DP-Fast MH in its branch without noise (shift): no such guarantee holds.
+Z23_THEOREM_1 = PublishedBound("Z23 Thm 1, composed", _fast_mh, sound=False)
+
+#: A choice of that range as a pure mechanism (range).
+PURE_COMPOSED = PublishedBound(
+    "pure DP, advanced composition",
+    lambda s, k, delta: min(k * s["range"], _advanced_composition(s["range"], k, delta)),
 )

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmcmc.privacy import account
-from dpmcmc.privacy.catalogue import ALGORITHMS as ALGORITHMS
-from dpmcmc.privacy.catalogue import STANDARD_CASES as STANDARD_CASES
-from dpmcmc.privacy.catalogue import Algorithm, PublishedBound, Settings, named
+from dpmcmc.privacy.catalogue import Accounting, PublishedBound, Settings
 from dpmcmc.privacy.events import Repeat
 from dpmcmc.privacy.published.result import positive, valid_delta
 
@@ -33,30 +31,30 @@ class Row:
         return {**self.__dict__, "settings": dict(self.settings), "dpmcmc": ours}
 
 
-def compare_steps(algorithm: str, epsilon: float, delta: float, **settings: Any) -> list[Row]:
-    """Iterations allowed at (ε, δ): one row for each published bound of ``algorithm``, ours beside it."""
+def compare_steps(accounting: Accounting, epsilon: float, delta: float, **settings: Any) -> list[Row]:
+    """Iterations allowed at (ε, δ): one row for each published bound of the algorithm, ours beside it."""
     positive(epsilon=epsilon)
     valid_delta(delta)
-    chosen, values = named(algorithm), named(algorithm).settings(**settings)
-    ours = account.max_steps(chosen.event(values), epsilon, delta)
-    return _rows(chosen, values, lambda bound: bound.max_steps(values, epsilon, delta), int(ours), ours.method)
+    values = accounting.settings(**settings)
+    ours = account.max_steps(accounting.event(values), epsilon, delta)
+    return _rows(accounting, values, lambda bound: bound.max_steps(values, epsilon, delta), int(ours), ours.method)
 
 
-def compare_epsilon(algorithm: str, steps: int, delta: float, **settings: Any) -> list[Row]:
-    """ε of ``steps`` iterations at δ: one row for each published bound of ``algorithm``, ours beside it."""
+def compare_epsilon(accounting: Accounting, steps: int, delta: float, **settings: Any) -> list[Row]:
+    """ε of ``steps`` iterations at δ: one row for each published bound of the algorithm, ours beside it."""
     positive(steps=steps)
     valid_delta(delta)
-    chosen, values = named(algorithm), named(algorithm).settings(**settings)
-    ours = account.epsilon(Repeat(chosen.event(values), steps), delta)
-    return _rows(chosen, values, lambda bound: bound.epsilon(values, steps, delta), float(ours), ours.method)
+    values = accounting.settings(**settings)
+    ours = account.epsilon(Repeat(accounting.event(values), steps), delta)
+    return _rows(accounting, values, lambda bound: bound.epsilon(values, steps, delta), float(ours), ours.method)
 
 
 def _rows(
-    algorithm: Algorithm, settings: Settings, claim: Callable[[PublishedBound], float], ours: float, method: str
+    accounting: Accounting, settings: Settings, claim: Callable[[PublishedBound], float], ours: float, method: str
 ) -> list[Row]:
     claims: Iterable[tuple[str | None, float | None, bool | None]] = [
         (bound.name, value, bound.sound and getattr(value, "sound", True))
-        for bound in algorithm.published
+        for bound in accounting.published
         for value in [claim(bound)]
     ] or [(None, None, None)]
-    return [Row(algorithm.name, settings, *published, ours, method) for published in claims]
+    return [Row(accounting.name, settings, *published, ours, method) for published in claims]

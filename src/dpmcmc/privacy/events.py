@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import ClassVar
 
 from dpmcmc.plain import Plain
@@ -256,6 +257,26 @@ class NonPrivate(Event):
     """Records were used with no privacy at all. No budget covers it."""
 
     reason: str = ""
+
+
+@singledispatch
+def range_of(event: Event) -> float | None:
+    """η of the bounded-range family, to which Barker's bit and selection belong; None for other events.
+
+    The log ratio of any outcome's probabilities under two neighbours lies within an interval of width η. An event that
+    registers its η is priced by Rényi divergence, in zCDP and by the exact recursion (docs/theory/selection.md).
+    """
+    return None
+
+
+@range_of.register
+def _(event: BarkerBit) -> float | None:
+    return event.shift
+
+
+@range_of.register
+def _(event: Selection) -> float | None:
+    return event.range
 
 
 def _known_relation(relation: str) -> None:

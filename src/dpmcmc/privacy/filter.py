@@ -25,10 +25,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpmcmc.plain import Plain
-from dpmcmc.privacy.account import parts, range_of
+from dpmcmc.privacy.account import parts
 from dpmcmc.privacy.bound import Bound
 from dpmcmc.privacy.convert import epsilon_at, epsilon_from_renyi, least_over_orders, renyi_limit, zcdp_limit
-from dpmcmc.privacy.events import Event, Gaussian, PenaltyBit
+from dpmcmc.privacy.events import Event, Gaussian, PenaltyBit, range_of
 from dpmcmc.privacy.renyi import renyi
 
 _ROUND_UP = 1 + 2**-50

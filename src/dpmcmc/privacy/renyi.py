@@ -20,7 +20,6 @@ import numpy as np
 
 from dpmcmc.privacy.accept_bit import barker_renyi, penalty_renyi
 from dpmcmc.privacy.events import (
-    BarkerBit,
     Compose,
     Event,
     Gaussian,
@@ -28,7 +27,7 @@ from dpmcmc.privacy.events import (
     NonPrivate,
     PenaltyBit,
     Repeat,
-    Selection,
+    range_of,
 )
 
 _MEMORY: OrderedDict[tuple[Event, bytes], np.ndarray] = OrderedDict()
@@ -59,21 +58,16 @@ def renyi(event: Event, orders: float | Sequence[float] | np.ndarray) -> np.ndar
 
 @singledispatch
 def renyi_of(event: Event, orders: np.ndarray) -> np.ndarray:
-    """The registry behind :func:`renyi`: one function for each kind of event, orders already checked."""
+    """The registry behind :func:`renyi`: one function for each kind of event, orders already checked.
+
+    Events of bounded range need none: :func:`~dpmcmc.privacy.range_of` says it all (docs/theory/selection.md).
+    """
+    if (width := range_of(event)) is not None:
+        return barker_renyi(width, orders)
     raise TypeError(f"no Rényi curve is registered for {type(event).__name__}; register one with renyi_of.register")
 
 
 _ROUND_UP = 1 + 2**-50
-
-
-@renyi_of.register
-def _(event: BarkerBit, orders: np.ndarray) -> np.ndarray:
-    return barker_renyi(event.shift, orders)
-
-
-@renyi_of.register
-def _(event: Selection, orders: np.ndarray) -> np.ndarray:
-    return barker_renyi(event.range, orders)  # bounded range: the same two-point family, docs/theory/selection.md
 
 
 @renyi_of.register

@@ -12,6 +12,7 @@ Reference: docs/theory/subsampling.md; Heikkilä et al. 2019, Alg. 1; Räisä 20
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
@@ -115,7 +116,8 @@ def _barker_cell(
     left, right = t_low - reach, t_high + reach
     lo, hi = log_cdf(left, v_low, v_high, np.minimum), log_cdf(right, v_low, v_high, np.maximum)
     not_hi = log_cdf(right, v_low, v_high, np.minimum, -1.0)
-    difference = _log_difference(clamped(left), clamped(right), v_low, v_high, atoms, weights, 2 * reach, one, mean)
+    cells, width = _Cells(clamped(left), clamped(right), v_low, v_high), 2 * reach
+    difference = _log_difference(cells, atoms, weights, width, one, mean)
     difference = np.minimum(difference, hi + np.log(-np.expm1(np.minimum(lo - hi, -1e-300))))
     log_delta = np.log(q) + difference  # P − Q = q (a − a')
 
@@ -125,7 +127,7 @@ def _barker_cell(
     # g at the upper end: Q ≥ q lo + (1−q) g, 1 − P ≥ 1 − hi
     g = log_cdf(t_low + reach, v_base, v_high, np.minimum)
     q_low = _log_mix(q, lo, g)
-    tail = _tail_gain(q, clamped(left), clamped(right), v_low, v_high, atoms, weights, 2 * reach, one * (1 + mean) ** 2)
+    tail = _tail_gain(q, cells, atoms, weights, width, one * (1 + mean) ** 2)
     gain = np.stack([np.logaddexp(0, log_delta - lo), np.logaddexp(0, log_delta - q_low)], axis=1)
     gain = np.minimum(gain, tail[:, None])
     loss = np.stack([np.logaddexp(0, log_delta - not_p), np.logaddexp(0, log_delta - not_hi)], axis=1)
@@ -136,22 +138,24 @@ def _log_mix(q: float, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.logaddexp(np.log(q) + first, np.log1p(-q) + second) if q < 1 else first
 
 
+class _Cells(NamedTuple):
+    """Where x and v lie, cell by cell."""
+
+    left: np.ndarray
+    right: np.ndarray
+    v_low: np.ndarray
+    v_high: np.ndarray
+
+
 def _log_difference(
-    left: np.ndarray,
-    right: np.ndarray,
-    v_low: np.ndarray,
-    v_high: np.ndarray,
-    atoms: np.ndarray,
-    weights: np.ndarray,
-    width: float,
-    one: float,
-    mean: np.ndarray,
+    cells: _Cells, atoms: np.ndarray, weights: np.ndarray, width: float, one: float, mean: np.ndarray
 ) -> np.ndarray:
     """log of width·sup f + one·(1 + μ²)·sup|f'| ≥ |a − a'|, f = F_v' the density, suprema taken atom by atom.
 
     Along y from −1 to 1, da = f dx + ½ f' dv (heat equation), |dx| ≤ dy/√b, dv = −2(y−m)(b−1)/b² dy and
     ∫|y−m| dy = 1 + m².
     """
+    left, right, v_low, v_high = cells
     near = np.maximum(np.maximum(left[:, None] - atoms, atoms - right[:, None]), 0.0)
     far = np.maximum(np.abs(left[:, None] - atoms), np.abs(right[:, None] - atoms))
     v1, v2 = v_low[:, None], v_high[:, None]
@@ -164,15 +168,7 @@ def _log_difference(
 
 
 def _tail_gain(
-    q: float,
-    left: np.ndarray,
-    right: np.ndarray,
-    v_low: np.ndarray,
-    v_high: np.ndarray,
-    atoms: np.ndarray,
-    weights: np.ndarray,
-    width: float,
-    spread: np.ndarray,
+    q: float, cells: _Cells, atoms: np.ndarray, weights: np.ndarray, width: float, spread: np.ndarray
 ) -> np.ndarray:
     """log P/Q for cells left of every atom, where two probabilities of one configuration are close and tiny.
 
@@ -180,6 +176,7 @@ def _tail_gain(
     ρ = λ(u)(width/√v + |x−z| spread/2v^(3/2)); hi/lo − 1 ≤ Σ π (e^ρ − 1), π the share of the atom in F at the lower
     point, which grows with x and v for every atom but the leftmost. Then P/Q ≤ 1 + q (hi/lo − 1).
     """
+    left, right, v_low, v_high = cells
     first = np.argmin(atoms)
     u = (left[:, None] - atoms) / np.sqrt(v_low)[:, None]
     hazard = 1 / mills(-u)

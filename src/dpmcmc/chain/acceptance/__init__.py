@@ -4,6 +4,7 @@ from dpmcmc.chain.acceptance.always import Always as Always
 from dpmcmc.chain.acceptance.barker import Barker as Barker
 from dpmcmc.chain.acceptance.base import Acceptance as Acceptance
 from dpmcmc.chain.acceptance.base import Decision as Decision
+from dpmcmc.chain.acceptance.base import FullDataTest as FullDataTest
 from dpmcmc.chain.acceptance.corrected_barker import CorrectedBarker as CorrectedBarker
 from dpmcmc.chain.acceptance.fast_mh import PublishedFastMH as PublishedFastMH
 from dpmcmc.chain.acceptance.fast_mh import PublishedFastMHFull as PublishedFastMHFull
@@ -23,6 +24,7 @@ __all__ = [
     "Barker",
     "CorrectedBarker",
     "Decision",
+    "FullDataTest",
     "GrowingBatch",
     "Metropolis",
     "MinibatchPenalty",

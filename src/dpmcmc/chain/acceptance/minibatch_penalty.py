@@ -141,7 +141,7 @@ class ProportionalMinibatchPenalty(MinibatchTest):
         ratios = batch_log_ratios(posterior, batches.draw(random_words["batch"], n, self.batch), here, there)
         bound, std = self.bound(model, n, temperature, here, there), self.std(model, n, temperature, here, there)
         t = less_penalty(*penalised_ratio(ratios, bound, n, temperature), public, std)
-        possible = (public > -jnp.inf) & jnp.isfinite(std)  # a bound that is no number refuses the move
+        possible = (public > -jnp.inf) & jnp.isfinite(std)  # a NaN bound refuses the move
         return Decision(coin.flip(random_words["coin"], *penalty_probabilities(t, std)) & possible, ())
 
 

@@ -109,7 +109,7 @@ class ProportionalPenalty(FullDataTest):
     ) -> Decision:
         t, there = self.statistic(posterior, cache, here, move, public)
         std = self.std(posterior.model, posterior.temperature, here, move.position)
-        possible = (public > -jnp.inf) & jnp.isfinite(std)  # a bound that is no number refuses the move
+        possible = (public > -jnp.inf) & jnp.isfinite(std)  # a NaN bound refuses the move
         accepted = coin.flip(random_words["coin"], *penalty_probabilities(t, std)) & possible
         return Decision(accepted, jnp.where(accepted, there, cache))
 

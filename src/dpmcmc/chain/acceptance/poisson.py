@@ -46,7 +46,7 @@ class PoissonBarker:
     what was kept shows in the work done.
 
     Choose it where n is large and n·bound is small (tempered posteriors, short moves): it reads 4·n·bound records
-    where the full-data test reads n. Where 8·bound exceeds 1, the full-data test is faster and no dearer.
+    where the full-data test reads n. Where 8·bound exceeds 1, the full-data test is faster and costs no more.
 
     Reference: docs/theory/poisson.md; Zhang, Cooper & De Sa (2020) for the auxiliary variables; Zhang & Zhang (2023),
     whose private version this repairs.

@@ -54,9 +54,10 @@ class RandomWalk:
 
 @dataclass(frozen=True)
 class Custom:
-    """A proposal from a function ``f(key, position)`` that returns a position, or (position, log_correction).
+    """A proposal from a function ``f(key, position)``.
 
-    Returning a bare position claims that the proposal is symmetric. ``name`` appears in the release.
+    With ``symmetric`` (the default) the function returns a position, and there and back must be equally likely;
+    otherwise it returns (position, log_correction), log q(here|there) − log q(there|here). ``name`` appears in releases.
 
     Only the position and the key may enter: a function that closes over the records voids every guarantee.
     """

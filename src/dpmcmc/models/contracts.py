@@ -1,0 +1,99 @@
+"""What every model must do, for a user's own family as for the built-in ones.
+
+    check_model(PoissonRegression({"age": (0, 100)}))      # raises AssertionError, and says what is wrong
+
+The checks simulate from the model; no record is needed. Each statistical one compares averages with zero at 5 standard
+errors: a false alarm in two million for each average, if the seed were drawn anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from dpmcmc.models.base import ModelLike, PyTree, has
+
+STANDARD_ERRORS = 5.0
+
+
+def check_model(model: ModelLike, theta: PyTree | None = None, n: int = 20_000, seed: int = 0) -> None:
+    """Everything that can be checked of ``model`` at ``theta`` (left out: a draw of the prior, or the start)."""
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(seed), 5)
+        check_start(model)
+        given: Any = model
+        if theta is None:
+            start = model.init(keys[0]) if callable(model.init) else model.init
+            theta = given.sample_prior(keys[0]) if has(model, "sample_prior") else start
+        if has(model, "sample_prior"):
+            check_prior_draws(model, keys[1], n)
+        if has(model, "simulate"):
+            records = given.simulate(keys[2], theta, n)
+            check_scores(model, theta, records)
+            if has(model, "log_ratio_bound"):
+                check_bound(model, theta, records, keys[3])
+            if has(model, "record_summary"):
+                check_summary(model, theta, records, keys[4])
+
+
+def check_start(model: ModelLike) -> None:
+    """The prior is positive where the model starts."""
+    start = model.init(jax.random.key(0)) if callable(model.init) else model.init
+    log_prior = float(model.log_prior(jax.tree.map(jnp.asarray, start)))
+    assert np.isfinite(log_prior), f"log_prior(init) = {log_prior}: move init to where the prior is positive"
+
+
+def check_scores(model: ModelLike, theta: PyTree, records: PyTree) -> None:
+    """Simulated records are those of the log likelihood: scores average to zero, their squares to minus the Hessian."""
+    flat, unravel = ravel_pytree(jax.tree.map(jnp.asarray, theta))
+
+    def log_likelihood(raveled: Any, record: PyTree) -> Any:
+        return model.log_likelihood(unravel(raveled), record)
+
+    scores = np.asarray(jax.vmap(jax.grad(log_likelihood), (None, 0))(flat, records))
+    curvature = np.asarray(jax.vmap(jax.hessian(log_likelihood), (None, 0))(flat, records))
+    assert np.all(np.isfinite(scores)), "the gradient of log_likelihood is not finite at simulated records"
+    _averages_to_zero(scores, "the mean score of simulated records", "simulate and log_likelihood disagree")
+    both = scores[:, :, None] * scores[:, None, :] + curvature
+    _averages_to_zero(both.reshape(len(both), -1), "E[score·scoreᵀ + Hessian]", "simulate and log_likelihood disagree")
+
+
+def check_prior_draws(model: ModelLike, key: Any, n: int) -> None:
+    """Draws of the prior are those of its density: its scores average to zero."""
+    given: Any = model
+    draws = jax.vmap(given.sample_prior)(jax.random.split(key, n))
+    scores = jax.vmap(lambda theta: ravel_pytree(jax.grad(model.log_prior)(theta))[0])(draws)
+    _averages_to_zero(np.asarray(scores), "the mean score of the prior", "sample_prior and log_prior disagree")
+
+
+def check_bound(model: ModelLike, theta: PyTree, records: PyTree, key: Any) -> None:
+    """No simulated record's log ratio exceeds the proven bound, near or far."""
+    given: Any = model
+    flat, unravel = ravel_pytree(jax.tree.map(jnp.asarray, theta))
+    one = jax.vmap(model.log_likelihood, (None, 0))
+    for scale, k in zip((0.01, 0.3, 3.0), jax.random.split(key, 3), strict=True):
+        there = unravel(flat + scale * jax.random.normal(k, flat.shape))
+        largest = float(jnp.max(jnp.abs(one(there, records) - one(theta, records))))
+        bound = float(given.log_ratio_bound(theta, there))
+        assert largest <= bound * (1 + 1e-9), f"a log ratio of {largest:.6g} exceeds log_ratio_bound = {bound:.6g}"
+
+
+def check_summary(model: ModelLike, theta: PyTree, records: PyTree, key: Any) -> None:
+    """Summaries have norm at most 1, and records simulated from their mean have the shape of records."""
+    given: Any = model
+    summaries = np.asarray(jax.vmap(given.record_summary)(records))
+    longest = np.linalg.norm(summaries, axis=1).max()
+    assert longest <= 1 + 1e-12, f"record_summary has norm {longest:.6g}, more than 1: it would be clipped"
+    like = given.simulate_like(key, theta, 16, summary=jnp.asarray(summaries.mean(axis=0)))
+    shapes = jax.tree.map(lambda leaf: jnp.shape(leaf)[1:], like)
+    assert shapes == jax.tree.map(lambda leaf: jnp.shape(leaf)[1:], records), f"simulate_like gives records {shapes}"
+
+
+def _averages_to_zero(values: np.ndarray, what: str, why: str) -> None:
+    mean, error = values.mean(axis=0), values.std(axis=0) / np.sqrt(len(values))
+    far = np.abs(mean) > STANDARD_ERRORS * error + 1e-9
+    assert not far.any(), f"{what} is {mean[far][0]:.3g} ± {error[far][0]:.2g}, not 0: {why}"

@@ -1,0 +1,201 @@
+"""One charge for everything: what runs, its arithmetic and what was spent before stay within the budget."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpmcmc as dp
+from dpmcmc import privacy
+from dpmcmc.charge import RESERVED_DRAWS, OverBudget, Purse, of_draws, of_releases
+from dpmcmc.privacy import Budget, Compose, Gaussian, Repeat
+from dpmcmc.privacy.arithmetic import Arithmetic
+from dpmcmc.privacy.gaussian import gaussian_log_delta, gaussian_mu_limit
+from dpmcmc.receipts import Receipt, receipts_of, round_up
+from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
+
+MODEL = dp.models.GaussianMean(2)
+RECORDS = np.random.default_rng(0).normal(size=(500, 2))
+BARKER = dp.Chain(dp.dp_barker(step=0.05, clip=0.002), warmup=0)
+VARYING = dp.Chain(dp.dp_barker(step=0.05, clip=dp.DistanceClip(0.05)), warmup=0)
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(st.floats(1e-3, 20), st.floats(1e-9, 0.1), st.integers(1, 10**6), st.booleans())
+def test_what_is_left_and_what_finite_precision_takes_are_the_budget(epsilon, delta, count, coins):
+    taken = of_draws(count) if coins else of_releases(count)
+    try:
+        ideal = taken.ideal(Budget(epsilon, delta))
+    except ValueError:
+        assert epsilon <= taken.epsilon or delta * math.exp(-taken.log_error) <= taken.tail
+        return
+    assert ideal.epsilon + taken.epsilon <= epsilon
+    assert ideal.delta * math.exp(taken.log_error) + taken.tail <= delta * (1 + 1e-15)
+
+
+def test_an_event_is_charged_its_cost_and_its_arithmetic():
+    event, budget = Repeat(Gaussian(20.0), 3), Budget(1.0, 1e-6)
+    guarantee, receipt = Purse(budget, of_releases(3)).charge("sums", event)
+    alone = float(privacy.epsilon(event, budget.delta))
+    assert alone < guarantee.epsilon == receipt.epsilon < alone * (1 + 1e-6)
+    assert guarantee.arithmetic == of_releases(3).epsilon
+    with pytest.raises(OverBudget, match=r"epsilon = 0\.1, delta = 1e-06\) does not pay for this") as error:
+        Purse(Budget(0.1, 1e-6), of_releases(3)).charge("sums", event)
+    assert error.value.cost == pytest.approx(alone, rel=1e-6)
+
+
+def game(epsilon: float, square: float, stages: int, slack: float = 0.0) -> float:
+    """The largest δ(ε) that an adversary reaches who chooses each release's μ after seeing the last, Σμ² ≤ ``square``.
+
+    Backwards over a grid of log likelihood ratios L and of what is left; under P a release of μ adds N(μ²/2, μ²) to L.
+    ``slack`` is how far beyond the limit a false filter would let the last release go.
+    """
+    ratios = np.linspace(-6, 6, 1201)
+    nodes = np.linspace(-8, 8, 641)
+    weights = np.exp(-(nodes**2) / 2)
+    weights = weights / weights.sum()
+    shares = np.linspace(0, 1, 5)
+    value = {left: np.maximum(0.0, -np.expm1(epsilon - ratios)) for left in shares}
+    for stage in range(stages):
+        limit = 1 + (slack if stage == 0 else 0.0)
+        value = {
+            left: np.max(
+                [
+                    _after(value[left - used], ratios, math.sqrt(used * square * limit), nodes, weights)
+                    for used in shares
+                    if used <= left
+                ],
+                axis=0,
+            )
+            for left in shares
+        }
+    return float(np.interp(0.0, ratios, value[1.0]))
+
+
+def _after(value, ratios, mu, nodes, weights):
+    steps = mu * nodes[:, None] + mu**2 / 2
+    return weights @ np.interp(ratios + steps, ratios, value)
+
+
+@pytest.mark.parametrize(("epsilon", "mu"), [(0.5, 0.5), (1.0, 0.7), (0.2, 1.0)])
+def test_choosing_noise_as_one_goes_does_not_beat_one_gaussian(epsilon, mu):
+    """Four adaptive releases reach the δ of one Gaussian of the same Σμ², and no more; a filter that leaks does."""
+    one = math.exp(gaussian_log_delta(mu, epsilon))
+    assert game(epsilon, mu**2, 4) == pytest.approx(one, rel=2e-3)
+    assert game(epsilon, mu**2, 4, slack=0.2) > 1.1 * one
+
+
+@pytest.fixture(scope="module")
+def released():
+    """One of each: a fit, a chain of constant cost, one of varying cost; all of them within (0.4, 1e-7)."""
+    budget = {"epsilon": 0.4, "delta": 1e-7}
+    return {
+        "fit": dp.dpvi(MODEL, RECORDS, **budget, steps=5),
+        "chain": dp.sample(MODEL, RECORDS, **budget, method=BARKER, draws=5, progress=False),
+        "varying chain": dp.sample(MODEL, RECORDS, **budget, method=VARYING, draws=5, progress=False),
+    }
+
+
+def zcdp_of(receipt):
+    return receipt.filter.limit if receipt.event is None else privacy.zcdp(receipt.event)
+
+
+@pytest.mark.usefixtures("cheap_sampler")
+@pytest.mark.parametrize(
+    ("method", "before"),
+    list(itertools.product(["default", "chain", "varying chain", "fit"], ["fit", "chain", "varying chain"])),
+)
+def test_one_budget_pays_for_what_was_spent_and_for_what_follows(released, method, before):
+    """Whatever the methods are, the sum is within the budget's limit added up here, and nearly uses it."""
+    spent, budget = released[before], Budget(1.0, 1e-6)
+    if method == "fit":
+        later = dp.dpvi(MODEL, RECORDS, 1.0, 1e-6, steps=5, spent=spent)
+    else:
+        how = {"default": None, "chain": BARKER, "varying chain": VARYING}[method]
+        later = dp.plan(MODEL, len(RECORDS), budget, method=how, spent=spent)
+    assert (later.guarantee.epsilon, later.guarantee.delta) == (1.0, 1e-6)
+    assert "earlier charge included" in later.guarantee.method
+    assert later.receipts[:-1] == spent.receipts
+    events = [receipt.event for receipt in later.receipts]
+    if all(event is not None and all(isinstance(p, Gaussian) for p in privacy.parts(event)) for event in events):
+        whole = sum(count / part.noise_multiplier**2 for part, count in privacy.parts(Compose(tuple(events))).items())
+        limit = gaussian_mu_limit(1.0, 1e-6) ** 2
+    else:
+        whole, limit = sum(zcdp_of(receipt) for receipt in later.receipts), privacy.zcdp_limit(1.0, 1e-6)
+    assert 0.9 * limit < whole <= limit
+
+
+@pytest.mark.usefixtures("cheap_sampler")
+def test_the_default_after_the_default():
+    """Two releases of Gaussian sums at half the budget each cost what one of the whole would."""
+    half = gaussian_mu_limit(1.0, 1e-6) / math.sqrt(2)
+    first = dp.sample(MODEL, RECORDS, float(privacy.epsilon(Gaussian(1 / half), 1e-6)) * 0.999, 1e-6, progress=False)
+    second = dp.plan(MODEL, len(RECORDS), Budget(1.0, 1e-6), spent=first)
+    for one, two in zip(first.receipts[0].event.events, second.receipts[1].event.events, strict=True):
+        assert two.noise_multiplier == pytest.approx(one.noise_multiplier, rel=0.01)
+    together = Compose((first.receipts[0].event, second.receipts[1].event))
+    assert 0.99 < float(privacy.epsilon(together, 1e-6)) <= 1.0
+    assert [r.purpose for r in second.receipts] == ["log likelihood"] * 2
+
+
+def test_what_cannot_be_counted_is_refused(released):
+    budget, fit = Budget(1.0, 1e-6), released["fit"]
+    seeded = dp.dpvi(MODEL, RECORDS, 0.5, 1e-6, steps=3, seed=1)
+    for method in (None, BARKER):
+        with pytest.raises(ValueError, match="without a guarantee"):
+            dp.plan(MODEL, len(RECORDS), budget, method=method, spent=seeded)
+        with pytest.raises(OverBudget, match="all of the budget"):
+            dp.plan(MODEL, len(RECORDS), Budget(0.3, 1e-7), method=method, spent=fit)
+        with pytest.raises(TypeError, match="got ChainPlan"):
+            dp.plan(MODEL, 500, budget, method=method, spent=dp.plan(MODEL, 500, budget, method=BARKER))
+    with pytest.raises(OverBudget, match="is left, for"):
+        dp.plan(MODEL, len(RECORDS), budget, method=BARKER, draws=10**6, spent=(fit,))
+    kernel = dp.dp_barker_subsampled(0.1, 100)
+    with pytest.raises(OverBudget, match="is left, for 0 steps"):
+        dp.plan(MODEL, len(RECORDS), budget, method=kernel, temperature=0.01, spent=fit)
+
+
+def test_relations_and_unknown_costs_do_not_mix():
+    other = Receipt("sums", 0.1, 1e-7, event=Repeat(Gaussian(50.0, privacy.ADD_REMOVE), 2))
+    with pytest.raises(ValueError, match="different neighbouring relations"):
+        Purse(Budget(1.0, 1e-6), of_releases(1), (other,)).charge("more", Gaussian(50.0))
+    renyi = Receipt("chains", 0.1, 1e-7, filter=privacy.RenyiFilter(8.0, 0.01))
+    with pytest.raises(ValueError, match="'chains' has no known cost in zCDP"):
+        _ = Purse(Budget(1.0, 1e-6), of_releases(1), (renyi,)).zcdp
+    long = Receipt("chains", 0.1, 1e-7, event=Gaussian(50.0), arithmetic=of_draws(RESERVED_DRAWS))
+    with pytest.raises(ValueError, match="take fewer steps"):
+        Purse(Budget(1.0, 1e-6), of_releases(1), (long,))
+
+
+def test_a_limit_shared_with_earlier_releases_depends_on_the_budget_alone():
+    """A filter's limit must be fixed before anything is released: neither the past nor the plan may move it."""
+    cheap, dear = (Receipt("fit", 0.1, 1e-7, event=Gaussian(m), arithmetic=of_releases(1)) for m in (500.0, 10.0))
+    purses = [Purse(Budget(1.0, 1e-6), of_draws(k), (r,)) for k, r in itertools.product((1, 10**6), (cheap, dear))]
+    assert len({purse.ideal for purse in purses}) == 1
+    left = [purse.mu**2 + 2 * privacy.zcdp(purse.earlier[0].event) for purse in purses]
+    assert np.ptp(left) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [(0.1, "0.1"), (1e-5, "1e-05"), (1e-6, "1e-06"), (1.0, "1"), (0.99999996, "1"), (0.1234561, "0.123457"),
+     (0.1 + 2e-17, "0.100001"), (3.0000001, "3.00001"), (math.inf, "inf"), (1 / 3, "0.333334")],
+)  # fmt: skip
+def test_numbers_print_as_given_and_never_below(value, printed):
+    assert round_up(value) == printed
+    assert float(printed) >= value
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(st.floats(1e-12, 1e6))
+def test_a_printed_bound_is_a_bound(value):
+    assert value <= float(round_up(value)) <= value * (1 + 2e-5)
+
+
+def test_a_receipt_is_plain_data():
+    receipt = Receipt("chains", 0.5, 1e-6, event=Repeat(Gaussian(3.0), 4), arithmetic=Arithmetic(1e-9, 1e-20))
+    assert Receipt.from_dict(receipt.to_dict()) == receipt
+    assert receipts_of(()) == receipts_of(None) == ()

@@ -1,0 +1,49 @@
+"""The guides for people who extend the library: their code runs, is as short as it says, and touches no frame."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpmcmc as dp
+from dpmcmc.algorithms import ALGORITHMS
+from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
+
+GUIDES = Path(__file__).parents[1] / "docs" / "guides"
+
+
+def run_guide(name):
+    """All code blocks of a guide, one after another in one namespace; and the blocks."""
+    blocks = re.findall(r"```python\n(.*?)```", (GUIDES / name).read_text(), flags=re.S)
+    space = {"__name__": f"guide_{name.partition('.')[0]}"}
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"{name}, block {number}", "exec"), space)
+    return space, blocks
+
+
+def lines(block):
+    return [line for line in block.splitlines() if line.strip()]
+
+
+@pytest.mark.usefixtures("cheap_sampler")
+def test_a_model_family_in_sixty_lines():
+    space, blocks = run_guide("model-family.md")
+    assert len(lines(blocks[0])) <= 60
+    assert space["release"].guarantee is not None
+    assert space["release"].draws["theta"].shape[-1] == 2
+
+
+def test_an_algorithm_in_forty_lines(tmp_path):
+    try:
+        space, blocks = run_guide("algorithm.md")
+        assert "dp_laplace" in ALGORITHMS
+    finally:
+        ALGORITHMS.pop("dp_laplace", None)
+    assert len(lines(blocks[0])) <= 40
+    release = space["release"]
+    assert 0.99 < release.guarantee.epsilon <= 1.0
+    assert np.isfinite(release.quality.effective_draws)
+    loaded = dp.Release.load(release.save(tmp_path / "mine.npz"))
+    assert loaded.receipts == release.receipts
+    assert type(loaded.receipts[0].event.event).__name__ == "LaplaceBit"
