@@ -89,6 +89,16 @@ def test_a_chain_that_never_moves_has_no_quality():
     assert np.isnan(ChainQuality.of({"theta": np.zeros((2, 3))}, 0, 10, 1.0).effective_draws)
 
 
+def test_a_single_chain_is_compared_with_itself(caplog):
+    """R-hat of its halves; no warning, and no empty column in the table."""
+    kernel = dp.dp_barker(step=0.05, clip=0.005)
+    release = dp.sample(MODEL, RECORDS, 1.0, 1e-6, method=kernel, draws=60, chains=1, progress=False)
+    assert np.isfinite(release.quality.r_hat)
+    assert "r_hat" not in release.summary().columns
+    assert "nan" not in str(release).lower()
+    assert not [record for record in caplog.records if record.name.startswith("arviz")]
+
+
 def test_nothing_is_printed_but_the_release():
     """ArviZ announces its next version with a warning; a user of a release did not ask."""
     code = (

@@ -1,8 +1,11 @@
-"""ArviZ, without the warnings that it prints when it is loaded."""
+"""ArviZ, without the announcements and warnings that it prints on the way."""
 
 from __future__ import annotations
 
+import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -14,3 +17,17 @@ def arviz() -> Any:
         warnings.simplefilter("ignore", FutureWarning)
         import arviz as az
     return az
+
+
+@contextmanager
+def quietly() -> Iterator[Any]:
+    """The module, with its log and its warnings off: what a diagnostic cannot tell is NaN, and we say why ourselves."""
+    log = logging.getLogger("arviz")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield arviz()
+    finally:
+        log.setLevel(before)

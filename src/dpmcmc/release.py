@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmcmc.diagnostics import arviz
+from dpmcmc.diagnostics import arviz, quietly
 from dpmcmc.quality import Quality
 from dpmcmc.receipts import Guarantee, Receipt, round_up
 
@@ -78,8 +78,10 @@ class Release:
 
     def summary(self) -> Any:
         """Means, standard deviations and 90 % intervals as a data frame, with diagnostics where draws are a chain."""
-        table = arviz().summary(self.to_arviz().posterior, hdi_prob=0.9, round_to="none")
-        return table[["mean", "sd", "hdi_5%", "hdi_95%", *self.quality.diagnostics]]
+        with quietly() as az:
+            table = az.summary(self.to_arviz().posterior, hdi_prob=0.9, round_to="none")
+        wanted = ["mean", "sd", "hdi_5%", "hdi_95%", *self.quality.diagnostics]
+        return table[wanted].dropna(axis="columns", how="all")  # a single chain has no R-hat
 
     def statement(self) -> str:
         """The guarantee and what ran, in words."""

@@ -32,6 +32,7 @@ from dpmcmc.mechanisms.gaussian_sum import (
     thresholds,
 )
 from dpmcmc.randomness import RandomSource
+from dpmcmc_experiments.targets import Banana
 
 
 def whole(total: GaussianSum, vectors) -> np.ndarray:
@@ -169,7 +170,7 @@ def test_a_batch_is_charged_as_a_batch():
 @pytest.mark.parametrize("n", [700, 2 * BLOCK, 2 * BLOCK + 37])
 @pytest.mark.parametrize("dimension", [2, FORWARD + 4])
 def test_gradients_summed_by_blocks_are_the_gradients_summed_at_once(n, dimension):
-    model = dp.models.Banana(dimension, 3.0)
+    model = Banana(dimension, 3.0)
     rng = np.random.default_rng(0)
     records, theta = rng.normal(size=(n, dimension)), rng.normal(size=dimension)
     total, words = GaussianSum.of_multiplier(2.0, 5.0), RandomSource(1).random_words("noise", (dimension, *WORDS))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpmcmc.diagnostics import arviz
+from dpmcmc.diagnostics import quietly
 from dpmcmc.quality import Quality
 
 FEWEST = 4  # draws that effective sample sizes can be had from
@@ -18,7 +18,8 @@ ENOUGH = 50  # effective draws for tails and intervals
 
 @dataclass(frozen=True)
 class ChainQuality(Quality):
-    """``effective_draws``: the least bulk effective sample size of any parameter; ``r_hat``: the largest R-hat.
+    """``effective_draws``: the least bulk effective sample size of any parameter; ``r_hat``: the largest R-hat, of the
+    halves of a single chain where there is only one.
 
     NaN where there are too few draws to tell, or where a parameter never moved.
     """
@@ -36,11 +37,10 @@ class ChainQuality(Quality):
         kept = [np.asarray(values[:, warmup:], np.float64) for values in draws.values()]
         ess, r_hat = math.nan, math.nan
         if kept[0].shape[1] >= FEWEST:
-            columns = [column for values in kept for column in values.reshape(*values.shape[:2], -1).T]
-            az = arviz()
-            with np.errstate(all="ignore"):
-                ess = float(np.min([az.ess(column.T, method="bulk") for column in columns]))
-                r_hat = float(np.max([az.rhat(column.T) for column in columns]))
+            columns = [column.T for values in kept for column in values.reshape(*values.shape[:2], -1).T]
+            with np.errstate(all="ignore"), quietly() as az:
+                ess = float(np.min([az.ess(column, method="bulk") for column in columns]))
+                r_hat = float(np.max([az.rhat(_at_least_two(column)) for column in columns]))
         return cls(ess, r_hat, n, temperature)
 
     @property
@@ -63,3 +63,11 @@ class ChainQuality(Quality):
             f"Quality: {counted}; smallest effective sample size {self.effective_draws:.0f}, largest R-hat "
             f"{self.r_hat:.2f}: {means}. Clipping changes the target in ways that these figures do not show."
         )
+
+
+def _at_least_two(draws: np.ndarray) -> np.ndarray:
+    """The chains, or the halves of a single one: (chain, draw)."""
+    if len(draws) > 1:
+        return draws
+    half = draws.shape[1] // 2
+    return np.stack([draws[0, :half], draws[0, -half:]])

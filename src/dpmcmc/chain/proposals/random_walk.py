@@ -57,7 +57,7 @@ class Custom:
     """A proposal from a function ``f(key, position)``.
 
     With ``symmetric`` (the default) the function returns a position, and there and back must be equally likely;
-    otherwise it returns (position, log_correction), log q(here|there) − log q(there|here). ``name`` appears in releases.
+    otherwise it returns (position, log_correction), log q(here|there) − log q(there|here). ``name`` is for the release.
 
     Only the position and the key may enter: a function that closes over the records voids every guarantee.
     """
