@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.charge import RESERVED_DRAWS, OverBudget, Purse, of_draws, of_releases
+from dpmcmc.method import RunFailed
 from dpmcmc.privacy import Budget, Compose, Gaussian, Repeat
 from dpmcmc.privacy.arithmetic import Arithmetic
-from dpmcmc.privacy.gaussian import gaussian_log_delta, gaussian_mu_limit
+from dpmcmc.privacy.gaussian import gaussian_log_delta
 from dpmcmc.receipts import Receipt, receipts_of, round_up
 from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
 
@@ -47,45 +49,61 @@ def test_an_event_is_charged_its_cost_and_its_arithmetic():
     assert error.value.cost == pytest.approx(alone, rel=1e-6)
 
 
-def game(epsilon: float, square: float, stages: int, slack: float = 0.0) -> float:
-    """The largest δ(ε) that an adversary reaches who chooses each release's μ after seeing the last, Σμ² ≤ ``square``.
+RATIOS = np.linspace(-6, 6, 1201)
+SHARES = np.linspace(0, 1, 5)
 
-    Backwards over a grid of log likelihood ratios L and of what is left; under P a release of μ adds N(μ²/2, μ²) to L.
-    ``slack`` is how far beyond the limit a false filter would let the last release go.
-    """
-    ratios = np.linspace(-6, 6, 1201)
+
+def gaussian_move(value, mu):
+    """E_P of the value after a release of μ: the log likelihood ratio grows by N(μ²/2, μ²)."""
     nodes = np.linspace(-8, 8, 641)
     weights = np.exp(-(nodes**2) / 2)
-    weights = weights / weights.sum()
-    shares = np.linspace(0, 1, 5)
-    value = {left: np.maximum(0.0, -np.expm1(epsilon - ratios)) for left in shares}
+    steps = mu * nodes[:, None] + mu**2 / 2
+    return weights / weights.sum() @ np.interp(RATIOS + steps, RATIOS, value)
+
+
+def bit_move(value, eta):
+    """The same after the worst accept bit of range η: probabilities ½ ± tanh(η/4)/2, either way round."""
+    p = 1 / (1 + math.exp(-eta / 2))
+    steps = math.log(p / (1 - p))
+    return p * np.interp(RATIOS + steps, RATIOS, value) + (1 - p) * np.interp(RATIOS - steps, RATIOS, value)
+
+
+def game(epsilon, moves, stages, slack=0.0):
+    """The largest δ(ε) of an adversary who chooses every release after seeing the last, shares adding up to 1.
+
+    Backwards over a grid of log likelihood ratios and of what is left. ``moves`` take the value after them and the
+    share that they use; ``slack`` is how far beyond the limit a false filter would let the last release go.
+    """
+    value = {left: np.maximum(0.0, -np.expm1(epsilon - RATIOS)) for left in SHARES}
     for stage in range(stages):
         limit = 1 + (slack if stage == 0 else 0.0)
         value = {
             left: np.max(
-                [
-                    _after(value[left - used], ratios, math.sqrt(used * square * limit), nodes, weights)
-                    for used in shares
-                    if used <= left
-                ],
-                axis=0,
+                [move(value[left - used], used * limit) for used in SHARES if used <= left for move in moves], axis=0
             )
-            for left in shares
+            for left in SHARES
         }
-    return float(np.interp(0.0, ratios, value[1.0]))
+    return float(np.interp(0.0, RATIOS, value[1.0]))
 
 
-def _after(value, ratios, mu, nodes, weights):
-    steps = mu * nodes[:, None] + mu**2 / 2
-    return weights @ np.interp(ratios + steps, ratios, value)
-
-
-@pytest.mark.parametrize(("epsilon", "mu"), [(0.5, 0.5), (1.0, 0.7), (0.2, 1.0)])
+@pytest.mark.parametrize(("epsilon", "mu"), [(0.5, 0.5), (1.0, 0.7)])
 def test_choosing_noise_as_one_goes_does_not_beat_one_gaussian(epsilon, mu):
     """Four adaptive releases reach the δ of one Gaussian of the same Σμ², and no more; a filter that leaks does."""
     one = math.exp(gaussian_log_delta(mu, epsilon))
-    assert game(epsilon, mu**2, 4) == pytest.approx(one, rel=2e-3)
-    assert game(epsilon, mu**2, 4, slack=0.2) > 1.1 * one
+    moves = [lambda value, share: gaussian_move(value, mu * math.sqrt(share))]
+    assert game(epsilon, moves, 4) == pytest.approx(one, rel=2e-3)
+    assert game(epsilon, moves, 4, slack=0.2) > 1.1 * one
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (1.0, 1e-3)])
+def test_mixing_sums_and_bits_as_one_goes_stays_within_the_zcdp_limit(epsilon, delta):
+    """Gaussian releases and accept bits in any order, chosen as one goes, under the filter that ``spent=`` uses."""
+    rho = privacy.zcdp_limit(epsilon, delta)
+    moves = [
+        lambda value, share: gaussian_move(value, math.sqrt(2 * rho * share)),
+        lambda value, share: bit_move(value, math.sqrt(8 * rho * share)),
+    ]
+    assert 0.3 * delta < game(epsilon, moves, 4) <= delta
 
 
 @pytest.fixture(scope="module")
@@ -119,26 +137,69 @@ def test_one_budget_pays_for_what_was_spent_and_for_what_follows(released, metho
     assert (later.guarantee.epsilon, later.guarantee.delta) == (1.0, 1e-6)
     assert "earlier charge included" in later.guarantee.method
     assert later.receipts[:-1] == spent.receipts
-    events = [receipt.event for receipt in later.receipts]
-    if all(event is not None and all(isinstance(p, Gaussian) for p in privacy.parts(event)) for event in events):
-        whole = sum(count / part.noise_multiplier**2 for part, count in privacy.parts(Compose(tuple(events))).items())
-        limit = gaussian_mu_limit(1.0, 1e-6) ** 2
-    else:
-        whole, limit = sum(zcdp_of(receipt) for receipt in later.receipts), privacy.zcdp_limit(1.0, 1e-6)
+    whole, limit = sum(zcdp_of(receipt) for receipt in later.receipts), privacy.zcdp_limit(1.0, 1e-6)
     assert 0.9 * limit < whole <= limit
 
 
 @pytest.mark.usefixtures("cheap_sampler")
 def test_the_default_after_the_default():
-    """Two releases of Gaussian sums at half the budget each cost what one of the whole would."""
-    half = gaussian_mu_limit(1.0, 1e-6) / math.sqrt(2)
-    first = dp.sample(MODEL, RECORDS, float(privacy.epsilon(Gaussian(1 / half), 1e-6)) * 0.999, 1e-6, progress=False)
+    """Both together cost no more than the budget by the accountant of Gaussian sums, and nearly all of it."""
+    first = dp.sample(MODEL, RECORDS, 0.5, 1e-6, progress=False)
     second = dp.plan(MODEL, len(RECORDS), Budget(1.0, 1e-6), spent=first)
-    for one, two in zip(first.receipts[0].event.events, second.receipts[1].event.events, strict=True):
-        assert two.noise_multiplier == pytest.approx(one.noise_multiplier, rel=0.01)
     together = Compose((first.receipts[0].event, second.receipts[1].event))
-    assert 0.99 < float(privacy.epsilon(together, 1e-6)) <= 1.0
+    assert 0.9 < float(privacy.epsilon(together, 1e-6)) <= 1.0
     assert [r.purpose for r in second.receipts] == ["log likelihood"] * 2
+
+
+def test_what_may_be_spent_does_not_depend_on_what_will_be_run():
+    """Sums after sums have the limit that anything else would have: the choice may depend on the first release."""
+    earlier = (Receipt("fit", 0.1, 1e-7, of_releases(1), event=Gaussian(10.0)),)
+    purse = Purse(Budget(1.0, 1e-6), of_releases(1), earlier)
+    assert purse.mu**2 / 2 == pytest.approx(purse.zcdp, rel=1e-8)
+    assert purse.mu**2 / 2 <= purse.zcdp
+
+
+def test_a_failed_run_can_be_counted(monkeypatch):
+    """A numerical failure after the first sum: the exception says what is spent, and is accepted as spent."""
+
+    def broken(*arguments):
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    monkeypatch.setattr("dpmcmc.likelihood.stages.Basis.build", broken)
+    with pytest.raises(RunFailed, match=r"SVD did not converge\. .* whole plan counts as spent") as failed:
+        dp.sample(MODEL, RECORDS, 0.5, 1e-6, progress=False)
+    plan = dp.plan(MODEL, len(RECORDS), Budget(1.0, 1e-6), method=BARKER, spent=failed.value)
+    assert [receipt.purpose for receipt in plan.receipts] == ["log likelihood", "chains"]
+
+
+@dataclass(frozen=True)
+class ProvenToAHalf(privacy.Event):
+    """Proven in machine arithmetic up to ε = 0.5 only."""
+
+    largest_epsilon = 0.5
+
+
+@privacy.range_of.register
+def _(event: ProvenToAHalf) -> float:
+    return 0.1
+
+
+def test_no_guarantee_is_issued_where_the_arithmetic_is_not_proven():
+    few, many = Repeat(ProvenToAHalf(), 2), Repeat(ProvenToAHalf(), 20)
+    purse = Purse(Budget(1.0, 1e-6), of_draws(20))
+    assert purse.charge("few", few)[0] is not None
+    assert purse.charge("many", many)[0] is None
+    earlier = (Receipt("before", 0.1, 1e-7, of_draws(1), event=ProvenToAHalf()),)
+    assert Purse(Budget(1.0, 1e-6), of_draws(1), earlier).charge("more", Gaussian(50.0))[0] is None
+    assert Purse(Budget(0.5, 1e-6), of_draws(1), earlier).charge("more", Gaussian(50.0))[0] is not None
+
+
+def test_a_filter_beyond_the_budget_is_refused():
+    purse = Purse(Budget(1.0, 1e-6), of_draws(1))
+    rule = privacy.ZcdpFilter.for_budget(purse.ideal.epsilon, purse.ideal.delta)
+    assert purse.charge("chains", rule=rule)[0].epsilon == 1.0
+    with pytest.raises(OverBudget):
+        purse.charge("chains", rule=privacy.ZcdpFilter(rule.limit * (1 + 1e-12)))
 
 
 def test_what_cannot_be_counted_is_refused(released):
@@ -159,23 +220,23 @@ def test_what_cannot_be_counted_is_refused(released):
 
 
 def test_relations_and_unknown_costs_do_not_mix():
-    other = Receipt("sums", 0.1, 1e-7, event=Repeat(Gaussian(50.0, privacy.ADD_REMOVE), 2))
+    other = Receipt("sums", 0.1, 1e-7, of_releases(2), event=Repeat(Gaussian(50.0, privacy.ADD_REMOVE), 2))
     with pytest.raises(ValueError, match="different neighbouring relations"):
         Purse(Budget(1.0, 1e-6), of_releases(1), (other,)).charge("more", Gaussian(50.0))
-    renyi = Receipt("chains", 0.1, 1e-7, filter=privacy.RenyiFilter(8.0, 0.01))
+    renyi = Receipt("chains", 0.1, 1e-7, of_draws(9), filter=privacy.RenyiFilter(8.0, 0.01))
     with pytest.raises(ValueError, match="'chains' has no known cost in zCDP"):
         _ = Purse(Budget(1.0, 1e-6), of_releases(1), (renyi,)).zcdp
-    long = Receipt("chains", 0.1, 1e-7, event=Gaussian(50.0), arithmetic=of_draws(RESERVED_DRAWS))
+    long = Receipt("chains", 0.1, 1e-7, of_draws(RESERVED_DRAWS), event=Gaussian(50.0))
     with pytest.raises(ValueError, match="take fewer steps"):
         Purse(Budget(1.0, 1e-6), of_releases(1), (long,))
 
 
 def test_a_limit_shared_with_earlier_releases_depends_on_the_budget_alone():
     """A filter's limit must be fixed before anything is released: neither the past nor the plan may move it."""
-    cheap, dear = (Receipt("fit", 0.1, 1e-7, event=Gaussian(m), arithmetic=of_releases(1)) for m in (500.0, 10.0))
+    cheap, dear = (Receipt("fit", 0.1, 1e-7, of_releases(1), event=Gaussian(m)) for m in (500.0, 10.0))
     purses = [Purse(Budget(1.0, 1e-6), of_draws(k), (r,)) for k, r in itertools.product((1, 10**6), (cheap, dear))]
     assert len({purse.ideal for purse in purses}) == 1
-    left = [purse.mu**2 + 2 * privacy.zcdp(purse.earlier[0].event) for purse in purses]
+    left = [purse.zcdp + privacy.zcdp(purse.earlier[0].event) for purse in purses]
     assert np.ptp(left) < 1e-8
 
 
@@ -196,6 +257,6 @@ def test_a_printed_bound_is_a_bound(value):
 
 
 def test_a_receipt_is_plain_data():
-    receipt = Receipt("chains", 0.5, 1e-6, event=Repeat(Gaussian(3.0), 4), arithmetic=Arithmetic(1e-9, 1e-20))
+    receipt = Receipt("chains", 0.5, 1e-6, Arithmetic(1e-9, 1e-20), event=Repeat(Gaussian(3.0), 4))
     assert Receipt.from_dict(receipt.to_dict()) == receipt
     assert receipts_of(()) == receipts_of(None) == ()

@@ -88,9 +88,10 @@ def test_sample_names_no_method():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"method": "chain"}, "method must be a method.*got 'chain'"),
-        ({"method": dp.Chain}, "method must be a method"),
-        ({"method": dp.RandomWalk(0.1)}, "method must be a method"),
+        ({"method": "chain"}, r"method= takes an object.*got 'chain'"),
+        ({"method": dp.Chain}, "parentheses missing"),
+        ({"method": dp.dp_barker}, "parentheses missing"),
+        ({"method": dp.RandomWalk(0.1)}, "method= takes an object"),
         ({"chains": 0}, "chains=0"),
         ({"draws": 0}, "draws=0"),
         ({"temperature": 2.0}, "temperature must lie in"),
@@ -107,6 +108,10 @@ def test_what_cannot_be_honoured_raises(given, message):
 def test_settings_that_a_method_would_ignore_raise():
     with pytest.raises(ValueError, match="public_data is for the default kernel"):
         dp.Chain(KERNEL, public_data=RECORDS)
+    with pytest.raises(TypeError, match=r"kernel must be a kernel such as.*got 'nuts'"):
+        dp.Chain("nuts")
+    with pytest.raises(TypeError, match="has no log_prior"):
+        dp.plan(lambda theta: 0.0, 400, BUDGET)
     for method in (None, dp.Chain()):
         with pytest.raises(ValueError, match="give a budget"):
             dp.plan(MODEL, 400, None, method=method)

@@ -110,13 +110,29 @@ def test_a_budget_too_small_for_one_step_says_what_would_fit():
 def test_too_many_steps_say_how_many_fit():
     with pytest.raises(ValueError, match="does not pay for 900000 steps") as error:
         run(draws=900_000)
-    most = int(str(error.value).split("steps = ")[1].split(",")[0])
+    most = int(str(error.value).split("steps = ")[1].split(" (")[0])
     assert dp.plan(GAUSSIAN, 100, dp.Budget(1.0, 1e-6), method=dp.Chain(KERNEL, warmup=0), draws=most).steps == most
 
 
 def test_delta_not_below_one_over_n_warns():
     with pytest.warns(UserWarning, match=r"delta = 0\.02 is not below 1/n = 0\.01"):
         dp.plan(GAUSSIAN, 100, dp.Budget(1.0, 0.02), method=dp.Chain(KERNEL, warmup=0), draws=1)
+
+
+@pytest.mark.usefixtures("no_reading")
+@pytest.mark.parametrize(
+    ("model", "data", "says"),
+    [
+        (dp.models.GaussianMean(2), np.zeros((50, 1)), r"a record has shape \(1,\), .* shape \(2,\)"),
+        (dp.models.GaussianMean(1), np.zeros(50), r"a record has shape \(\), .* shape \(1,\)"),
+        (dp.models.LogisticRegression({"a": (0, 1)}), {"a": np.zeros(9), "y": np.zeros(9)}, "encode the data"),
+        (dp.Model(lambda t: 0.0, lambda t, r: r["x"] * t, 0.0), {"y": np.zeros(9)}, "KeyError: 'x'.*encode"),
+    ],
+)
+def test_records_of_another_shape_are_refused(model, data, says):
+    """Broadcasting would give a likelihood of something else."""
+    with pytest.raises(ValueError, match=says):
+        run(model, data)
 
 
 def test_integer_parameters_need_a_proposal_of_their_own():

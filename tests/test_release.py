@@ -12,6 +12,7 @@ from dpmcmc import privacy
 from dpmcmc.chain.quality import ChainQuality
 from dpmcmc.plain import Plain
 from dpmcmc.privacy import Event
+from dpmcmc.privacy.arithmetic import Arithmetic
 from dpmcmc.receipts import Receipt
 
 MODEL = dp.models.GaussianMean(2)
@@ -44,7 +45,7 @@ def release():
 
 def test_a_users_own_event_survives_saving(release, tmp_path):
     event = privacy.Compose((privacy.Repeat(CoinOfMyOwn(0.1), 3), CoinOfMyOwn(0.2, "other", table=((1.0, 2.0),))))
-    mine = replace(release, receipts=(*release.receipts, Receipt("mine", 0.1, 1e-6, event=event)))
+    mine = replace(release, receipts=(*release.receipts, Receipt("mine", 0.1, 1e-6, Arithmetic(), event=event)))
     loaded = dp.Release.load(mine.save(tmp_path / "mine.npz"))
     assert loaded.receipts == mine.receipts
     assert 0 < float(privacy.epsilon(loaded.receipts[-1].event, 1e-6)) < 10
@@ -73,9 +74,9 @@ def test_chains_say_how_many_draws_they_are_worth(release):
 @pytest.mark.parametrize(
     ("quality", "words"),
     [
-        (ChainQuality(400.0, 1.0, 100, 1.0), "accurate to about 0.05 posterior standard deviations. "),
-        (ChainQuality(30.0, 1.0, 100, 1.0), "tails and intervals less so"),
-        (ChainQuality(400.0, 1.2, 100, 1.0), "have not converged"),
+        (ChainQuality(400.0, 1.0, 100, 1.0), "about 0.05 standard deviations of these draws. "),
+        (ChainQuality(30.0, 1.0, 100, 1.0), "that of tails and intervals larger"),
+        (ChainQuality(400.0, 1.2, 100, 1.0), "not converged"),
         (ChainQuality(float("nan"), 1.0, 100, 0.5), "tempered to count as 50; effective draws and R-hat cannot"),
     ],
 )

@@ -68,8 +68,10 @@ def check_simulates(model: ModelLike, public_data: PyTree | None) -> None:
     """Refuse models that nothing can be planned for without a kernel."""
     if public_data is None and getattr(model, "simulate", None) is None:
         raise ValueError(
-            f"{model_name(model)} cannot simulate records: give the model simulate=(key, theta, n) -> records, or the "
-            "method public_data= (public records like yours), or a kernel as method=dp.dp_barker(step=0.1, clip=0.05)"
+            f"the default method needs simulated records, and {model_name(model)} has no simulate. Give one of: "
+            "dp.Model(..., simulate=f) with f(key, theta, n) -> n records; "
+            "method=dp.LikelihoodRelease(public_data=records_like_yours); or a chain, "
+            "method=dp.dp_barker(step=..., clip=...), with a step and a clip chosen for your model"
         )
     with jax.enable_x64(True):
         theta = start(model, jax.random.key(_KEY), np.dtype(np.float64))

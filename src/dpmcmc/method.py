@@ -52,15 +52,26 @@ class Method(Protocol):
     ) -> Plan:
         """A plan for ``n`` records: reads none. ``spent`` holds the receipts that the budget pays for as well.
 
-        ``draws`` are per chain, warm-up not counted; None for a method is "as many as make sense". What a method cannot
-        honour raises.
+        ``draws`` are per chain, warm-up not counted; None leaves their number to the method. A setting that a method
+        does not support raises an error.
         """
+
+
+class RunFailed(RuntimeError):
+    """A run that failed after it was charged: its whole plan counts as spent. Give it to the next run as ``spent=``."""
+
+    def __init__(self, plan: Plan, error: Exception) -> None:
+        super().__init__(
+            f"{error}. The run failed after it was charged, and its whole plan counts as spent: "
+            "pass this exception as spent= to a later run that shares its budget"
+        )
+        self.guarantee, self.receipts = plan.guarantee, plan.receipts
 
 
 def check_budget(n: int, budget: Budget | None) -> Budget:
     """The budget, where a method needs one; δ near 1/n warns."""
     if budget is None:
-        raise ValueError("give a budget: epsilon and delta, or a dp.Budget(epsilon, delta)")
+        raise ValueError("give a budget: epsilon and delta to dp.sample, budget=dp.Budget(epsilon, delta) to dp.plan")
     if not isinstance(budget, Budget):
         raise TypeError(f"budget must be a dp.Budget(epsilon, delta), got {budget!r}")
     if budget.delta >= 1 / n:

@@ -17,6 +17,7 @@ def as_method(given: Method | KernelLike | None) -> Method:
     if hasattr(given, "decide") and hasattr(given, "propose"):
         return Chain(given)  # type: ignore[arg-type]
     raise TypeError(
-        f"method must be a method (dp.LikelihoodRelease(), dp.Chain(kernel)) or a kernel (dp.dp_barker(...)), "
-        f"got {given!r}"
+        "method= takes an object: dp.LikelihoodRelease() (the default), dp.Chain(kernel), or a kernel such as "
+        f"dp.dp_barker(step=..., clip=...); got {given!r}"
+        f"{'; are its parentheses missing?' if callable(given) else ''}"
     )

@@ -146,15 +146,35 @@ def _not_finite(array: Any) -> str:
     return f"{int(wrong.sum())} values ({columns})"
 
 
+def _check_record(model: ModelLike, theta: PyTree, record: PyTree) -> None:
+    """A model that simulates records says what one looks like; broadcasting would hide a record of another shape."""
+    simulate = getattr(model, "simulate", None)
+    if simulate is None:
+        return
+    expected = jax.tree.map(lambda leaf: np.shape(leaf)[1:], simulate(jax.random.key(0), theta, 1))
+    found = jax.tree.map(lambda leaf: leaf.shape, record)
+    if expected != found:
+        raise ValueError(
+            f"a record has shape {found}, but the model simulates records of shape {expected}; reshape or encode the "
+            "data"
+        )
+
+
 def check_model(model: ModelLike, data: PyTree) -> None:
     """The log likelihood gives one real number per record and the prior allows the starting point."""
     with jax.enable_x64(True):
         theta = start(model, jax.random.key(0), precision_of(data))
         record = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), data)
-        for name, shape in (
-            ("log_likelihood", jax.eval_shape(model.log_likelihood, theta, record)),
-            ("log_prior", jax.eval_shape(model.log_prior, theta)),
-        ):
+        _check_record(model, theta, record)
+        try:
+            of_record = jax.eval_shape(model.log_likelihood, theta, record)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            shapes = jax.tree.map(lambda leaf: leaf.shape, record)
+            raise ValueError(
+                f"log_likelihood fails on one of these records, of shape {shapes}: {type(error).__name__}: {error}. "
+                "Are they encoded as the model expects (model.encode(table, ...))?"
+            ) from error
+        for name, shape in (("log_likelihood", of_record), ("log_prior", jax.eval_shape(model.log_prior, theta))):
             if not hasattr(shape, "shape") or shape.shape != ():
                 got = getattr(shape, "shape", type(shape).__name__)
                 raise ValueError(

@@ -11,8 +11,6 @@ from dpmcmc.plain import Plain
 from dpmcmc.privacy import Event, RenyiFilter, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic
 
-EXACT = Arithmetic()
-
 
 def round_up(value: float, digits: int = 6) -> str:
     """``value`` as it would usually be printed, or the next number of so many digits where that would be below it.
@@ -56,9 +54,9 @@ class Receipt(Plain):
     purpose: str
     epsilon: float
     delta: float
+    arithmetic: Arithmetic
     event: Event | None = None
     filter: ZcdpFilter | RenyiFilter | None = None
-    arithmetic: Arithmetic = EXACT
 
     @property
     def relation(self) -> str:

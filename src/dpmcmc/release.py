@@ -21,7 +21,8 @@ _FEWEST = 4  # draws that a summary can be made of
 class Release:
     """Posterior draws with their guarantee, receipts and quality.
 
-    - ``draws``: a dictionary from parameter names to arrays (chain, draw, ...), warm-up included;
+    - ``draws``: a dictionary from parameter names to arrays (chain, draw, ...). Warm-up is included: use
+      ``draws[name][:, release.warmup:]`` or :meth:`to_arviz`;
     - ``guarantee``: what holds for all of this together, or None (``no_guarantee`` then says why);
     - ``quality``: how good the draws are, as far as released quantities can tell;
     - ``receipts``, ``method``, ``settings``, ``notes``: what was charged, what ran, its public settings, and what to
@@ -90,9 +91,10 @@ class Release:
         else:
             lines = [
                 f"{self.guarantee}.",
-                "The guarantee covers all draws and everything computed on the way to them, and does not depend on how "
-                f"accurate they are. Accounting: {self.guarantee.method}; finite precision takes "
-                f"{round_up(self.guarantee.arithmetic, 2)} of epsilon.",
+                "The guarantee covers everything in this release (draws, summaries, quality figures, accept decisions) "
+                "however accurate they are. It does not cover checkpoint files, error messages or other runs on the "
+                f"same records. Accounting: {self.guarantee.method}; rounding errors are included "
+                f"({round_up(self.guarantee.arithmetic, 2)} of epsilon).",
             ]
         return "\n".join([*lines, f"Method: {self.method}.", *self.notes])
 

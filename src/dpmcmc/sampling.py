@@ -33,13 +33,14 @@ def sample(
 
     The whole release is differentially private under substitution of one record; the number of records is public.
     Mistakes in the arguments, and records with NaN or infinity, raise before anything is charged; no other value of a
-    record ever raises. This is ``dp.plan(...)`` followed by ``plan.sample(data)``.
+    record raises an error of its own. A run that fails after it began has spent its whole budget. This is
+    ``dp.plan(...)`` followed by ``plan.sample(data)``.
 
-    - ``method``: how. Left out, :class:`dpmcmc.LikelihoodRelease`, which releases the log likelihood as a function and
-      draws from it. :class:`dpmcmc.Chain` runs a chain of private decisions; a kernel (``dp.dp_barker(...)``) is short
-      for ``dp.Chain(kernel)``. Settings of one method are given to that method.
-    - ``draws``: of each chain, warm-up not counted; left out, 2048 in all for a likelihood release, and as many as
-      the budget pays for with :class:`dpmcmc.Chain`.
+    - ``method``: the sampling method. Default: :class:`dpmcmc.LikelihoodRelease`, which releases the log likelihood as
+      a function and draws from it. :class:`dpmcmc.Chain` runs a chain of private decisions; a kernel
+      (``dp.dp_barker(...)``) is short for ``dp.Chain(kernel)``. Settings of one method are given to that method.
+    - ``draws``: per chain, warm-up not counted. Default: 2048 divided by ``chains`` for a likelihood release; as many
+      as the budget pays for (50 000 decisions at most) for :class:`dpmcmc.Chain`.
     - ``chains``: independent chains, or equal parts of a likelihood release's draws. All are paid for.
     - ``temperature``: a power in (0, 1] for the likelihood; at τ, n records count as τ·n.
     - ``init``: a public starting point in place of the model's (never computed from the records without paying), or a
@@ -78,8 +79,10 @@ def plan(
 ) -> Plan:
     """Plan a run for ``n`` records within ``budget``: what will run, what it costs, what to expect. Reads no record.
 
-    The arguments are those of :func:`sample`; ``budget`` is None for kernels that are not private. The plan is
-    complete: ``plan.sample(data)`` runs exactly this.
+    The arguments are those of :func:`sample`, but for ``n`` in place of the data and ``budget``, a
+    ``dp.Budget(epsilon, delta)``, in place of ``epsilon`` and ``delta`` (None for kernels that are not private). The
+    plan is complete: ``plan.sample(data)`` runs exactly this. Printing it rehearses the default method, which takes
+    about as long as running it.
     """
     if not _whole(n) or not _whole(chains) or not (draws is None or _whole(draws)):
         raise ValueError(f"n, chains and draws must be whole numbers of at least 1, got {n=}, {chains=}, {draws=}")
@@ -97,6 +100,9 @@ def plan(
 
 
 def _started(model: ModelLike, init: PyTree | None) -> ModelLike:
+    missing = [name for name in ("log_prior", "log_likelihood", "init") if not hasattr(model, name)]
+    if missing:
+        raise TypeError(f"a model has log_prior, log_likelihood and init (see dp.Model); {model!r} has no {missing[0]}")
     return model if init is None else WithInit(model, init)
 
 
@@ -108,5 +114,5 @@ def _budget(epsilon: float | None, delta: float | None) -> Budget | None:
     if epsilon is None and delta is None:
         return None
     if epsilon is None or delta is None:
-        raise ValueError(f"give a budget with both epsilon and delta, got {epsilon=}, {delta=}")
+        raise ValueError(f"give a budget as two numbers, both epsilon and delta; got {epsilon=}, {delta=}")
     return Budget(epsilon, delta)

@@ -34,7 +34,7 @@ def short(problem):
 #: By algorithm, or by algorithm and variant for a further set-up of it.
 SETUPS = {
     "dp_barker_subsampled": Setup(lambda p: a.dp_barker_subsampled(2.0 * p.step, batch=50), temperature=0.05),
-    "dp_barker_minibatch": Setup(lambda p: a.dp_barker_minibatch(short(p), bound=p.slope * p.step), steps=500),
+    "dp_barker_minibatch": Setup(lambda p: a.dp_barker_minibatch(short(p), bound=p.slope * p.step), steps=300),
     "dp_penalty, proportional noise": Setup(lambda p: a.dp_penalty(1.5 * p.step, clip=5.0, noise_multiplier=0.1)),
     "dp_penalty_one_component": Setup(lambda p: a.dp_penalty_one_component(3.0 * p.step, clip=50.0), steps=1000),
     "dp_penalty_guided": Setup(lambda p: a.dp_penalty_guided(1.5 * p.step, clip=50.0), steps=600),
@@ -48,8 +48,8 @@ SETUPS = {
     "dp_hidden_centre": Setup(lambda p: a.dp_hidden_centre(p.step, 16, clip=50.0), steps=150),
     "hmc": Setup(lambda p: a.hmc(0.3 * p.step, 5)),
     "sgld": Setup(lambda p: a.sgld(0.1 * p.step**2), steps=1500),
-    "seita": Setup(lambda p: a.seita(p.step, 50)),
-    "tuna_mh": Setup(lambda p: a.tuna_mh(p.step, constants=p.slope, chi=0.01)),
+    "seita": Setup(lambda p: a.seita(p.step, 50), steps=300),
+    "tuna_mh": Setup(lambda p: a.tuna_mh(p.step, constants=p.slope, chi=0.01), steps=200),
 }
 
 #: Kept as published, whatever it samples.

@@ -2,8 +2,9 @@
 
 A checkpoint is written before each chunk, with the key from which that chunk's coins and all later ones come. A chunk
 that was cut off is therefore repeated with the same coins and gives the same bits: nothing is released twice and
-nothing is paid twice. The file is a secret (with the records it would undo the guarantee of the steps still to come,
-though not of earlier ones); only its owner can read it, and it is deleted when the run ends.
+nothing is paid twice. The file is as secret as the records: it holds the key of all random draws still to come, and a
+hash of the records under that key, with which guesses of a record can be tested. It is written for its owner alone and
+deleted when the run ends.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from dpmcmc.charge import OverBudget, Purse, of_draws
 from dpmcmc.models.base import ModelLike
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import Bound, Budget, Event, RenyiFilter, Repeat, ZcdpFilter
+from dpmcmc.privacy.arithmetic import Arithmetic
 from dpmcmc.receipts import Guarantee, Receipt
 
 MOST_DECISIONS = 50_000
@@ -52,7 +53,7 @@ class Request:
 
 
 class Charged(NamedTuple):
-    """Steps of each chain, what they were charged, and a note where the budget is likely to end them before."""
+    """Steps of each chain, what they were charged, and a note where the budget ends them before or pays for more."""
 
     steps: int
     guarantee: Guarantee | None
@@ -75,7 +76,9 @@ def unprotected(request: Request) -> Charged:
     event = request.event
     assert event is not None
     return Charged(
-        request.steps, None, Receipt(PURPOSE, math.inf, 1.0, event=Repeat(event, request.steps * request.chains))
+        request.steps,
+        None,
+        Receipt(PURPOSE, math.inf, 1.0, Arithmetic(), event=Repeat(event, request.steps * request.chains)),
     )
 
 
@@ -95,14 +98,16 @@ def _constant(request: Request, event: Event, budget: Budget) -> Charged:
         guarantee, receipt = purse.charge(PURPOSE, Repeat(event, steps * request.chains), cost=cost)
     except OverBudget as error:
         raise OverBudget(_too_small(request, event, budget, steps, error.cost), error.cost) from None
-    proven = min(part.largest_epsilon for part in privacy.parts(event)) if privacy.parts(event) else math.inf
-    return Charged(steps, guarantee if guarantee.epsilon - guarantee.arithmetic <= proven else None, receipt)
+    note = ""
+    if request.steps is None and cost is None:
+        note = f"The budget would pay for more than {steps} steps; draws= asks for more."
+    return Charged(steps, guarantee, receipt, note)
 
 
 def _varying(request: Request, budget: Budget) -> Charged:
     """Steps that cost what their move costs: a filter stops the chains before the budget is passed."""
     purse = request.purse(budget, request.steps)
-    ideal, event = purse.ideal, request.kernel.event_at(typical_shift(request))
+    ideal, event = purse.ideal, typical_event(request)
     rule: ZcdpFilter | RenyiFilter
     if privacy.range_of(event) is not None:
         rule = ZcdpFilter.for_budget(ideal.epsilon, ideal.delta)
@@ -135,7 +140,7 @@ def _shared(request: Request, budget: Budget, earlier: tuple[Receipt, ...]) -> C
     purse = request.purse(budget, request.steps, earlier)
     left = ZcdpFilter(purse.zcdp)
     event, chains = request.event, request.chains
-    price = left.price(request.kernel.event_at(typical_shift(request)) if event is None else event)
+    price = left.price(typical_event(request) if event is None else event)
     varying = 2 if event is None else 1  # moves shorter than typical cost less: a filter stops the chains in time
     most = int(min(varying * left.limit / price * (1 - 2**-40), MOST_DECISIONS)) // chains if price > 0 else 0
     if most == 0 or (request.steps is not None and event is not None and request.steps > most):
@@ -156,7 +161,7 @@ def _too_small(request: Request, event: Event, budget: Budget, steps: int, cost:
     wanted = f"{max(steps, 1)} step{'s' if steps > 1 else ''} of {chains} chain{'s' if chains > 1 else ''}"
     fits = [f"epsilon = {cost:.3g}"]
     if steps > 1 and (most := int(privacy.max_steps(event, budget.epsilon, budget.delta)) // chains):
-        fits.append(f"steps = {most}")
+        fits.append(f"steps = {most} (draws and warm-up together)")
     if shift := getattr(event, "shift", None):
         smaller = privacy.calibrate(
             lambda small: Repeat(replace(event, shift=small), max(steps, 1) * chains),  # type: ignore[call-arg]
@@ -167,8 +172,17 @@ def _too_small(request: Request, event: Event, budget: Budget, steps: int, cost:
         fits.append(f"a clip of {smaller / (2 * temperature):.2g} (now {shift / (2 * temperature):.2g})")
     return (
         f"the budget (epsilon = {budget.epsilon:g}, delta = {budget.delta:g}) does not pay for {wanted}, "
-        f"which cost epsilon = {cost:.3g}; what would fit: {', or '.join(fits)}, or a lower temperature"
+        f"which cost epsilon = {cost:.3g}; what would fit: {', or '.join(fits)}, or a lower temperature. "
+        "A smaller clip changes the target where it clips"
     )
+
+
+def typical_event(request: Request) -> Event:
+    """What a move of typical length costs; filters charge under substitution, so it must speak of that."""
+    event = request.kernel.event_at(typical_shift(request))
+    if event.relation != privacy.SUBSTITUTION:
+        raise ValueError(f"costs that vary are charged under substitution; the kernel's event_at gives {event!r}")
+    return event
 
 
 def typical_shift(request: Request) -> float:

@@ -26,12 +26,12 @@ class Chain:
 
         dp.sample(model, data, 1.0, 1e-6, method=dp.Chain(dp.dp_barker(step=0.1, clip=0.05), warmup=100))
 
-    - ``kernel``: one of :mod:`dpmcmc.algorithms` or your own. Left out, full-data Barker with a random walk scaled by
+    - ``kernel``: one of :mod:`dpmcmc.algorithms` or your own. Default: full-data Barker with a random walk scaled by
       the model's public geometry (:mod:`dpmcmc.geometry`), tempered if the budget could not pay for a usable chain
       otherwise.
-    - ``warmup``: steps of each chain that summaries leave out; left out, a quarter of all steps.
+    - ``warmup``: steps of each chain that summaries leave out. Default: a quarter of all steps.
     - ``checkpoint``: a file to resume from if it exists, and to write while running (a secret; deleted at the end).
-    - ``public_data``: public records like those to come, for the geometry, where the model cannot simulate any.
+    - ``public_data``: public records similar to the private ones, for the geometry, if the model cannot simulate any.
 
     Guarantee: every step of every chain is paid for before it runs (docs/theory/accept-bit.md, filter.md).
     """
@@ -42,6 +42,8 @@ class Chain:
     public_data: PyTree | None = None
 
     def __post_init__(self) -> None:
+        if self.kernel is not None and not (hasattr(self.kernel, "decide") and hasattr(self.kernel, "propose")):
+            raise TypeError(f"Chain: kernel must be a kernel such as dp.dp_barker(step, clip), got {self.kernel!r}")
         if self.kernel is not None and self.public_data is not None:
             raise ValueError("Chain: public_data is for the default kernel; leave it out where you give a kernel")
         if self.warmup is not None and self.warmup < 0:
@@ -103,8 +105,8 @@ class Chain:
 
 
 class ChainPlan(PlannedChains):
-    """Chains that are paid for and can be run. Printing it says what to expect."""
+    """Chains whose cost fits the budget, ready to run. Printing it says what to expect."""
 
     def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
-        """Run the chains on ``data``; Ctrl-C stops after the present chunk and returns what ran."""
+        """Run the chains on ``data``; Ctrl-C stops after the current chunk and returns what ran."""
         return run(self, posterior_of(self, data), RandomSource(seed), progress)

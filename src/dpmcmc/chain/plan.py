@@ -13,7 +13,7 @@ from dpmcmc.receipts import Guarantee, Receipt
 
 @dataclass(frozen=True, eq=False)
 class PlannedChains:
-    """Chains that are paid for, complete with model, start and settings.
+    """Chains whose cost fits the budget, complete with model, start and settings.
 
     ``steps`` are per chain, ``warmup`` of them included; ``effective_draws``, where known, are for all chains.
     """
@@ -40,9 +40,16 @@ class PlannedChains:
     def __str__(self) -> str:
         most = "at most " if self.filter is not None else ""
         lines = [
-            "No privacy guarantee." if self.guarantee is None else f"{self.guarantee}.",
-            f"{self.chains} chains of {most}{self.steps} steps, {self.warmup} of them as warm-up.",
+            "Plan: no record is read and nothing is spent yet.",
+            "No privacy guarantee." if self.guarantee is None else f"The release will be {self.guarantee}.",
+            f"{self.chains} chain{'s' if self.chains > 1 else ''} of {most}{self.steps} steps, "
+            f"{self.warmup} of them as warm-up.",
             f"{self.kernel.describe()}.",
             *self.notes,
         ]
+        if self.effective_draws is None:
+            lines.append(
+                "Not estimated for a kernel of your own: effective draws, and what the clip does. Try it on simulated "
+                "records with seed= first."
+            )
         return "\n".join(lines)

@@ -54,14 +54,15 @@ class ChainQuality(Quality):
             counted += f", tempered to count as {self.n * self.temperature:.0f}"
         if not (math.isfinite(self.effective_draws) and math.isfinite(self.r_hat)):
             return f"Quality: {counted}; effective draws and R-hat cannot be computed (too few draws, or no moves)."
-        means = f"posterior means are accurate to about {self.mean_error:.2f} posterior standard deviations"
+        means = f"the Monte Carlo error of the means is about {self.mean_error:.2f} standard deviations of these draws"
         if self.r_hat > AGREED:
-            means = "the chains have not converged to one posterior: use the draws as a rough location at best"
+            means = "not converged: use the draws as a rough location at best"
         elif self.r_hat > CLOSE or self.effective_draws < ENOUGH:
-            means += ", and tails and intervals less so"
+            means += ", that of tails and intervals larger"
         return (
             f"Quality: {counted}; smallest effective sample size {self.effective_draws:.0f}, largest R-hat "
-            f"{self.r_hat:.2f}: {means}. Clipping changes the target in ways that these figures do not show."
+            f"{self.r_hat:.2f}: {means}. This is not the distance to the posterior: clipping can shift and widen the "
+            "draws, and these figures do not show it."
         )
 
 

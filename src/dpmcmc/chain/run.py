@@ -108,7 +108,7 @@ def _release(plan: PlannedChains, run_state: RunState, interrupted: bool) -> Rel
         draws=draws,
         receipts=plan.receipts,
         quality=ChainQuality.of(draws, warmup, plan.n, plan.temperature),
-        method=_what_ran(plan, accepted, interrupted),
+        method=_what_ran(plan, accepted, warmup, interrupted),
         settings=settings,
         sample_stats={"accepted": accepted.T},
         notes=plan.notes,
@@ -116,9 +116,9 @@ def _release(plan: PlannedChains, run_state: RunState, interrupted: bool) -> Rel
     )
 
 
-def _what_ran(plan: PlannedChains, accepted: np.ndarray, interrupted: bool) -> str:
+def _what_ran(plan: PlannedChains, accepted: np.ndarray, warmup: int, interrupted: bool) -> str:
     steps = len(accepted)
-    ran = f"{plan.chains} chain{'s' if plan.chains > 1 else ''} of {steps} steps"
+    ran = f"{plan.chains} chain{'s' if plan.chains > 1 else ''} of {steps} steps, {warmup} of them as warm-up"
     if interrupted:
         ran += f" (interrupted; all {plan.steps} planned steps are paid for)"
     elif steps < plan.steps:

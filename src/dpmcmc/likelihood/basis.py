@@ -78,7 +78,8 @@ class Basis:
         if columns.sum() < 8 or rows.sum() < 16:
             raise ValueError(
                 f"the log likelihood is not finite at {np.sum(~columns)} of {len(columns)} parameters drawn from the "
-                "region to begin from; give init=, a function of a key that draws parameters where it is"
+                "region that was searched; give the model sample_prior=, or init=, a function of a key that draws "
+                "parameters where it is"
             )
         simulated = jax.tree.map(lambda leaf: np.asarray(leaf)[rows], simulated)
         anchors, table = np.asarray(anchors, np.float64)[columns], table[rows][:, columns]

@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import jax
+import numpy as np
 
 from dpmcmc.charge import Purse, of_releases
 from dpmcmc.geometry import check_simulates
 from dpmcmc.likelihood.basis import MOST
 from dpmcmc.likelihood.plan import PlannedRelease
-from dpmcmc.likelihood.quality import LikelihoodQuality
+from dpmcmc.likelihood.quality import USELESS, LikelihoodQuality
 from dpmcmc.likelihood.raveled import RaveledModel
 from dpmcmc.likelihood.regions import first_region
 from dpmcmc.likelihood.rehearsal import advice, rehearse
 from dpmcmc.likelihood.run import run
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum
-from dpmcmc.method import check_budget, posterior_of
+from dpmcmc.method import RunFailed, check_budget, posterior_of
 from dpmcmc.models.base import ModelLike, PyTree, has
 from dpmcmc.posterior import check_data
 from dpmcmc.privacy import Budget, Compose
@@ -45,8 +46,8 @@ class LikelihoodRelease:
         dp.sample(model, data, 1.0, 1e-6)                                                   # the default method
         dp.sample(model, data, 1.0, 1e-6, method=dp.LikelihoodRelease(public_data=like_mine))
 
-    - ``public_data``: public records like those to come. Needed where the model cannot simulate records; where it can,
-      they take the place of simulated ones.
+    - ``public_data``: public records similar to the private ones. Needed where the model cannot simulate records; where
+      it can, they take the place of simulated ones.
 
     Guarantee: a composition of Gaussian sums, charged before the first is released.
     Reference: docs/theory/likelihood-release.md.
@@ -77,6 +78,7 @@ class LikelihoodRelease:
             GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), LEAST_MULTIPLIER)) for share in shares
         )
         guarantee, receipt = purse.charge("log likelihood", Compose(tuple(total.event(n) for total in totals)))
+        assert guarantee is not None  # Gaussian sums over all records are proven at every ε
         for total in totals:
             total.check_dimension(MOST)
         raveled = RaveledModel.of(model)
@@ -100,11 +102,18 @@ class LikelihoodRelease:
 
 
 class LikelihoodPlan(PlannedRelease):
-    """A likelihood release that is paid for and can be run. Printing it rehearses it and says what to expect."""
+    """A likelihood release whose cost fits the budget, ready to run. Printing it rehearses it and says the result."""
 
     def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
-        """Release the sums of ``data`` and draw. Interrupted, it returns nothing and has spent its budget."""
-        return run(self, posterior_of(self, data), RandomSource(seed), progress)
+        """Release the sums of ``data`` and draw. Interrupted, it returns nothing and has spent its budget.
+
+        A numerical failure on the way raises :class:`~dpmcmc.method.RunFailed`, which holds the receipts.
+        """
+        posterior = posterior_of(self, data)
+        try:
+            return run(self, posterior, RandomSource(seed), progress)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            raise RunFailed(self, error) from error
 
     @cached_property
     def expected(self) -> LikelihoodQuality:
@@ -114,11 +123,20 @@ class LikelihoodPlan(PlannedRelease):
     def __str__(self) -> str:
         expected, method = self.expected, self.describe()
         lines = [
-            f"{self.guarantee}.",
-            f"{method[0].upper()}{method[1:]}: {self.chains} × {self.draws} of them.",
-            f"Expected, from a rehearsal on simulated records: posterior means off by {expected.mean_error:.2f} "
-            f"posterior standard deviations, as those of {expected.effective_draws:.3g} independent draws would be; "
-            f"variances off by {expected.variance_error:.0%}. Intervals are {expected.widening:.2f} times as wide, to "
-            "include that error.",
+            "Plan: no record is read and nothing is spent yet.",
+            f"The release will be {self.guarantee}.",
+            f"{method[0].upper()}{method[1:]}; {self.chains} × {self.draws} draws.",
+            _expectation(expected),
         ]
         return "\n".join([*lines, *filter(None, [advice(self, expected)])])
+
+
+def _expectation(expected: LikelihoodQuality) -> str:
+    if expected.mean_error > USELESS:
+        return "Expected: this budget is too small for this model; the draws would say little about the records."
+    return (
+        f"Expected error of the posterior means, from a rehearsal on simulated records: {expected.mean_error:.2f} "
+        f"posterior standard deviations, that of {expected.effective_draws:.3g} independent draws; of the variances: "
+        f"{expected.variance_error:.0%}. Intervals are {expected.widening - 1:.0%} wider, to include it. Real records "
+        "unlike simulated ones can do worse."
+    )

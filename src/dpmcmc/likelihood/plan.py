@@ -22,7 +22,7 @@ HEADROOM = 1.1  # real covariates with the same moments stand out more than simu
 
 @dataclass(frozen=True, eq=False)
 class PlannedRelease:
-    """A few Gaussian sums that are paid for, complete with model, region and settings.
+    """A few Gaussian sums whose cost fits the budget, complete with model, region and settings.
 
     ``summary`` is the sum of the records' own summaries, where the model has them; ``totals`` are the sums of their
     features, stage by stage. ``draws`` are per chain.
@@ -64,4 +64,7 @@ class PlannedRelease:
     def describe(self) -> str:
         """The method in a few words."""
         first = "" if self.summary is None else "the covariates' moments, then "
-        return f"{first}the log likelihood released as a function, in {len(self.totals)} stages; draws from it are free"
+        return (
+            f"{first}the log likelihood released as a function, in {len(self.totals)} stages; drawing from it costs no "
+            "further privacy"
+        )

@@ -47,8 +47,8 @@ class LikelihoodQuality(Quality):
             counted += f", tempered to count as {self.n * self.temperature:.0f}"
         lines = [
             f"Quality: {counted}; the privacy noise moves posterior means by about {self.mean_error:.2f} posterior "
-            f"standard deviations, which the intervals include; the clip shortens {self.clipped:.2%} of the records "
-            "that the model simulates."
+            f"standard deviations, which the intervals include; clipping, which limits each record's influence, "
+            f"affects {self.clipped:.2%} of simulated records."
         ]
         if self.mean_error > USELESS:
             lines.append("Use the draws as a rough location at best; take more records, a larger epsilon, or temper.")

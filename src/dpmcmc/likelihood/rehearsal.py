@@ -70,7 +70,8 @@ def advice(plan: PlannedRelease, expected: LikelihoodQuality, wanted: float = LA
     tempered = max(plan.temperature * plan.n / factor**2, 1.0)
     return (
         f"n = {plan.n} is small for epsilon = {epsilon:g} with this model: the noise moves the means by {error:.1f} "
-        f"posterior standard deviations. For {wanted:g}: about {math.ceil(plan.n * factor**2):,} records, or epsilon "
+        f"posterior standard deviations. To bring that to {wanted:g}, any one of these: about "
+        f"{math.ceil(plan.n * factor**2):,} records, or epsilon "
         f"near {epsilon * factor:.2g}, or temper the records to count as about {tempered:,.0f} "
         f"(temperature={tempered / plan.n:.2g}), or fewer parameters (the error grows with their square root)."
     )

@@ -82,7 +82,7 @@ def run_stages(task: Task, sums: Sums, key: Any) -> Draws:
         last = stage == len(task.noise) - 1
         keys = jax.random.split(jax.random.fold_in(key, stage), 6)
         points = _within_support(task, points, stage)
-        basis = _basis(task, points, std, keys)
+        basis = _basis(task, points, stage, keys)
         noisy = sums(stage, basis)
         confined |= not basis.complete
         groups, count = _particles(task, confined, last)
@@ -116,16 +116,15 @@ def run_stages(task: Task, sums: Sums, key: Any) -> Draws:
 def _within_support(task: Task, points: np.ndarray, stage: int) -> np.ndarray:
     points = points[np.isfinite(np.asarray(jax.vmap(task.model.log_prior)(jnp.asarray(points))))]
     if len(points) < ANCHORS:
-        paid = "" if stage == 0 else f"; the budget of {stage} of {len(task.noise)} stages is spent"
-        raise ValueError(f"the region to begin from is mostly outside the prior's support; give another init{paid}")
+        raise ValueError(f"the region of stage {stage + 1} is mostly outside the prior's support; give another init=")
     return points
 
 
-def _basis(task: Task, points: np.ndarray, std: float, keys: Any) -> Basis:
+def _basis(task: Task, points: np.ndarray, stage: int, keys: Any) -> Basis:
     """Functions for the log likelihood over the region that ``points`` were drawn from."""
     anchors = points[np.asarray(jax.random.choice(keys[0], len(points), (ANCHORS,), replace=False))]
     records = simulate(task.model, points, task.like.simulate, keys[1:3])
-    basis = Basis.build(compiled_values(task.model), anchors, records, task.records, std / 2)
+    basis = Basis.build(compiled_values(task.model), anchors, records, task.records, task.noise[stage] / 2)
     return replace(basis, clip=task.like.headroom * basis.clip)
 
 

@@ -48,7 +48,10 @@ class LogisticRegression:
         return dict.fromkeys(self.names, 0.0)
 
     def encode(self, table: Any, outcome: str) -> dict[str, np.ndarray]:
-        """Records for this model from the columns of a table (a data frame or a mapping of arrays)."""
+        """Records for this model from the columns of a table (a data frame or a mapping of arrays).
+
+        The outcome must be 0/1 or True/False. Missing values stay NaN, which :func:`dpmcmc.sample` refuses.
+        """
         missing = [name for name in (*self.bounds, outcome) if name not in table]
         if missing:
             raise ValueError(f"the table has no column {', '.join(map(repr, missing))}")
@@ -57,7 +60,11 @@ class LogisticRegression:
             values = np.asarray(table[name], dtype=np.float64)
             columns.append(np.clip((2 * values - low - high) / (high - low), -1, 1))
         y = np.asarray(table[outcome], dtype=np.float64)
-        return {"x": np.stack(columns, axis=1).astype(np.float32), "y": (y > 0).astype(np.float32)}
+        if not np.all(np.isnan(y) | (y == 0) | (y == 1)):
+            raise ValueError(
+                f"the outcome {outcome!r} must be 0/1 or True/False; recode it first, as in (outcome == 2)"
+            )
+        return {"x": np.stack(columns, axis=1).astype(np.float32), "y": y.astype(np.float32)}
 
     def log_prior(self, theta: dict[str, Array]) -> Array:
         return -0.5 * jnp.sum(jnp.stack(list(theta.values())) ** 2) / self.prior_std**2

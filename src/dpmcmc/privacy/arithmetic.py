@@ -13,9 +13,10 @@ from dpmcmc.privacy.budget import Budget
 class Arithmetic(Plain):
     """How far the machine's mechanism may be from the ideal one, over a whole run and on any data set.
 
-    Every transcript's probability is within a factor e^{±``log_error``} of the ideal one, but for transcripts of
-    probability ``tail``. If the ideal mechanism is (ε, δ)-DP, the machine's is
-    (ε + 2·log_error, e^{log_error}·δ + tail)-DP. Errors of several mechanisms add up.
+    For any two neighbours there is one set of transcripts, of probability at least 1 − ``tail`` on either, on which the
+    machine's probabilities are within a factor e^{±``log_error``} of the ideal ones. If the ideal mechanism is
+    (ε, δ)-DP, the machine's is (ε + 2·log_error, e^{log_error}·δ + tail)-DP. Errors of several mechanisms add up. Sums
+    over batches have such a set up to their event's ``largest_epsilon`` only.
 
     Reference: docs/theory/finite-precision.md; docs/theory/gaussian-sums.md, Claim 3.
     """

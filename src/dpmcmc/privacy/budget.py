@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """An (ε, δ) that everything released together must not pass.
+    """An (ε, δ) that everything released together must not exceed.
 
     >>> Budget(epsilon=1.0, delta=1e-6)
     Budget(epsilon=1.0, delta=1e-06)

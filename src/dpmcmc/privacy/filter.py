@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpmcmc.plain import Plain
-from dpmcmc.privacy.account import parts
+from dpmcmc.privacy.account import is_free, parts
 from dpmcmc.privacy.bound import Bound
 from dpmcmc.privacy.convert import epsilon_at, epsilon_from_renyi, least_over_orders, renyi_limit, zcdp_limit
 from dpmcmc.privacy.events import Event, Gaussian, PenaltyBit, range_of
@@ -47,7 +47,7 @@ def zcdp_of(event: Event) -> float:
     """The registry behind :func:`zcdp`: ρ of one basic event, rounded up; ``inf`` where none is known."""
     if (width := range_of(event)) is not None:
         return width**2 / 8 * _ROUND_UP  # bounded range: docs/theory/accept-bit.md, Lemma 2; selection.md, Lemma 6
-    return 0.0 if np.all(renyi(event, [2.0]) == 0) else math.inf
+    return 0.0 if is_free(event) else math.inf
 
 
 @zcdp_of.register
@@ -99,6 +99,10 @@ class ZcdpFilter(Plain):
         """The filter whose limit just implies (ε, δ)-DP."""
         return cls(zcdp_limit(epsilon, delta))
 
+    def fits(self, epsilon: float, delta: float) -> bool:
+        """Whether whatever passes is (ε, δ)-DP."""
+        return self.limit <= zcdp_limit(epsilon, delta)
+
     def price(self, event: Event) -> float:
         """ρ of one event, rounded up; ``inf`` where the event has none."""
         return zcdp(event)
@@ -145,6 +149,10 @@ class RenyiFilter(Plain):
         if limit == 0:
             raise ValueError(f"order {order!r} leaves nothing to spend at epsilon = {epsilon!r}, delta = {delta!r}")
         return cls(order, limit)
+
+    def fits(self, epsilon: float, delta: float) -> bool:
+        """Whether whatever passes is (ε, δ)-DP."""
+        return self.limit <= float(renyi_limit(epsilon, delta, self.order))
 
     def price(self, event: Event) -> float:
         """R_α of one event, rounded up."""
