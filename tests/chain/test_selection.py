@@ -20,7 +20,7 @@ from dpmcmc.mechanisms import choice
 from dpmcmc.mechanisms.coin import CLAMP, COIN_ERROR
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
-from tests.contracts.test_kernels import cycle_problem, gaussian_problem
+from tests.contracts.problems import cycle_problem, gaussian_problem
 
 AMPLE = {"epsilon": 1e12, "delta": 1e-6, "progress": False}
 

@@ -15,7 +15,7 @@ from dpmcmc.chain.acceptance.penalty import ProportionalPenalty, penalty_probabi
 from dpmcmc.chain.kernel import Kernel, public_log_ratio
 from dpmcmc.mechanisms import coin
 from dpmcmc.posterior import Posterior
-from tests.contracts.test_kernels import gaussian_problem
+from tests.contracts.problems import gaussian_problem
 
 
 def test_recovers_a_conjugate_gaussian_and_charges_a_constant():

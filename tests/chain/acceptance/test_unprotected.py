@@ -12,7 +12,7 @@ from dpmcmc import privacy
 from dpmcmc.chain.acceptance import Metropolis, PlainBarker
 from dpmcmc.chain.kernel import Kernel
 from dpmcmc.posterior import Posterior
-from tests.contracts.test_kernels import gaussian_problem
+from tests.contracts.problems import gaussian_problem
 
 both = pytest.mark.parametrize("test", [Metropolis(), PlainBarker()], ids=["metropolis", "barker"])
 

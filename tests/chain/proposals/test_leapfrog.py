@@ -21,8 +21,9 @@ AMPLE = {"epsilon": 1e12, "delta": 1e-6}
 
 def run(model, records, kernel, steps=20_000, **options):
     options = {"warmup": 500, "chains": 4} | options
+    method = dp.Chain(kernel, warmup=options.pop("warmup"))
     return dp.sample(
-        model, records, **AMPLE, method=dp.Chain(kernel, warmup=0), draws=steps, seed=7, progress=False, **options
+        model, records, **AMPLE, method=method, draws=steps - method.warmup, seed=7, progress=False, **options
     )
 
 
