@@ -17,7 +17,7 @@ QUICK = Settings(quick=True)
 pytestmark = pytest.mark.xdist_group("heikkila2019")  # the quick study runs once, in one worker
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def quick(tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     checks = {}
@@ -31,6 +31,7 @@ def test_every_figure_of_the_paper_is_there():
     assert list(FIGURES) == [*figures, "clip_bias", "gains"]
 
 
+@pytest.mark.slow
 def test_quick_claims_hold(quick):
     _, checks = quick
     failed = [(name, check) for name, found in checks.items() for check in found if not check.holds]
@@ -38,6 +39,7 @@ def test_quick_claims_hold(quick):
     assert not failed
 
 
+@pytest.mark.slow
 def test_tables_and_pictures_are_written(quick):
     folder, _ = quick
     for name, figure in FIGURES.items():
@@ -49,12 +51,14 @@ def test_tables_and_pictures_are_written(quick):
     assert gains[["published", "ours", "ratio"]].notna().all(axis=None)
 
 
+@pytest.mark.slow
 def test_every_published_budget_is_in_the_tables(quick):
     folder, _ = quick
     assert len(pd.read_csv(folder / "fig1a.csv")) == 300
     assert len(pd.read_csv(folder / "fig1b.csv")) == 488
 
 
+@pytest.mark.slow
 def test_errors_have_all_methods_and_rise_in_price(quick):
     folder, _ = quick
     rows = pd.read_csv(folder / "fig3.csv")
@@ -159,3 +163,12 @@ def test_moments_on_a_mesh():
     axes = np.linspace(-8, 8, 201), np.linspace(-9, 9, 201)
     log = norm.logpdf(axes[0], 0.5, 0.7)[:, None] + norm.logpdf(axes[1], -1.0, 1.2)[None, :]
     np.testing.assert_allclose(study.mesh_moments(axes, log), [[0.5, -1.0], [0.49, 1.44]], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["fig1a", "fig1b"])
+def test_a_figure_without_chains_is_reproduced(name, tmp_path):
+    """The complete quick form is in the slow suite; this is its frame, and accounting that takes seconds."""
+    checks = reproduce("heikkila2019", name, FIGURES[name], tmp_path, QUICK, Console(quiet=True))
+    assert checks
+    assert all(check.holds for check in checks), [check for check in checks if not check.holds]
+    assert len(pd.read_csv(tmp_path / "heikkila2019" / f"{name}.csv")) > 1

@@ -18,7 +18,7 @@ from dpmcmc_experiments.raisa2021.problems import SETTINGS, problem
 pytestmark = pytest.mark.xdist_group("raisa2021")  # the quick study runs once, in one worker
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def study(tmp_path_factory):
     out = tmp_path_factory.mktemp("study")
     checks = {
@@ -27,6 +27,7 @@ def study(tmp_path_factory):
     return out / "raisa2021", checks
 
 
+@pytest.mark.slow
 def test_every_figure_has_its_table_its_picture_and_checks_that_hold(study):
     folder, checks = study
     for name, figure in FIGURES.items():
@@ -36,6 +37,7 @@ def test_every_figure_has_its_table_its_picture_and_checks_that_hold(study):
         assert all(check.holds for check in checks[name]), (name, checks[name])
 
 
+@pytest.mark.slow
 def test_chains_have_a_row_for_each_epsilon_and_chain(study):
     rows = pd.read_csv(study[0] / "fig6.3.csv")
     assert set(rows["algo"]) == set(algorithms.ALL)
@@ -44,6 +46,7 @@ def test_chains_have_a_row_for_each_epsilon_and_chain(study):
     assert rows[rows["algo"] == "hmc"]["gradient_clip"].between(0, 1).all()
 
 
+@pytest.mark.slow
 def test_gains_are_ratios_of_ours_to_the_published(study):
     rows = pd.read_csv(study[0] / "gains.csv")
     assert list(rows.columns) == ["paper", "figure", "setting", "measure", "published", "ours", "ratio"]
@@ -156,3 +159,12 @@ def test_the_studys_random_numbers_give_its_chains():
     farthest = [float(share) for share in boxes.loc[("hard-2d", "hmc", 1.0), "fliers"].split(";")]
     share = seeds.chain(problem("hard-2d"), "hmc", 1.0, 0)["llr_clip"]
     assert np.abs(np.array(farthest) - share).min() < 1e-6
+
+
+@pytest.mark.parametrize("name", ["table5.1", "lengths"])
+def test_a_figure_without_chains_is_reproduced(name, tmp_path):
+    """The complete quick form is in the slow suite; this is its frame, and accounting that takes seconds."""
+    checks = reproduce("raisa2021", name, FIGURES[name], tmp_path, Settings(quick=True), Console(quiet=True))
+    assert checks
+    assert all(check.holds for check in checks), [check for check in checks if not check.holds]
+    assert len(pd.read_csv(tmp_path / "raisa2021" / f"{name}.csv")) > 1

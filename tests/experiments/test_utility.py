@@ -19,6 +19,7 @@ def test_the_quick_curve_runs_and_its_check_holds(tmp_path):
     assert {"mmd", "mean_error", "variance_error"} <= set(rows)
 
 
+@pytest.mark.slow
 def test_effective_draws_per_zcdp_run_quickly(tmp_path):
     quick = Settings(quick=True)
     checks = reproduce("utility", "efficiency", FIGURES["efficiency"], tmp_path, quick, Console(quiet=True))

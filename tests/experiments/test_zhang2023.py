@@ -24,7 +24,7 @@ from dpmcmc_experiments.zhang2023.published import (
 pytestmark = pytest.mark.xdist_group("zhang2023")  # the quick study runs once, in one worker
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def study(tmp_path_factory):
     """All figures, run once: the folder and the checks."""
     out, settings = tmp_path_factory.mktemp("study"), Settings(quick=True)
@@ -37,6 +37,7 @@ def table(study, name):
     return pd.read_csv(study[0] / f"{name}.csv")
 
 
+@pytest.mark.slow
 def test_every_figure_has_a_table_and_a_picture(study):
     folder, checks = study
     assert set(FIGURES) == {"fig1", "fig2", "fig3", "fig4", "budget", "gains"}
@@ -46,6 +47,7 @@ def test_every_figure_has_a_table_and_a_picture(study):
         assert checks[name]
 
 
+@pytest.mark.slow
 def test_the_published_sampler_never_appears_with_a_guarantee(study):
     for name in ("fig1", "fig2", "fig3"):
         rows = table(study, name)
@@ -57,6 +59,7 @@ def test_the_published_sampler_never_appears_with_a_guarantee(study):
     assert budget.filter(like="repaired", axis=0)["holds"].str.contains("differentially private").all()
 
 
+@pytest.mark.slow
 def test_private_chains_state_what_holds_for_the_whole_chain(study):
     rows = table(study, "fig2")
     private = rows[rows["method"].isin(["repaired", "repaired-same", "barker", "orbit"])]
@@ -64,6 +67,7 @@ def test_private_chains_state_what_holds_for_the_whole_chain(study):
     assert private["guarantee"].str.extract(r"\(([\d.]+),")[0].astype(float).max() <= 6.0
 
 
+@pytest.mark.slow
 def test_directions_hold(study):
     """What must hold at any scale; the rest is checked in the full run."""
     held = {(name, check.claim): check.holds for name, checks in study[1].items() for check in checks}
@@ -80,6 +84,7 @@ def test_directions_hold(study):
     assert all(held[key] for key in found), [key for key in found if not held[key]]
 
 
+@pytest.mark.slow
 def test_gains_have_their_columns(study):
     rows = table(study, "gains")
     assert list(rows.columns) == ["paper", "figure", "setting", "measure", "published", "ours", "ratio"]
@@ -137,3 +142,12 @@ def test_records_are_clipped_to_a_public_norm():
     p = mnist.problem(Settings(quick=True))
     assert np.linalg.norm(p.scaled(p.x), axis=1).max() <= mnist.NORM * (1 + 1e-12)
     assert p.x.shape[1] == 50
+
+
+@pytest.mark.parametrize("name", ["budget"])
+def test_a_figure_without_chains_is_reproduced(name, tmp_path):
+    """The complete quick form is in the slow suite; this is its frame, and accounting that takes seconds."""
+    checks = reproduce("zhang2023", name, FIGURES[name], tmp_path, Settings(quick=True), Console(quiet=True))
+    assert checks
+    assert all(check.holds for check in checks), [check for check in checks if not check.holds]
+    assert len(pd.read_csv(tmp_path / "zhang2023" / f"{name}.csv")) > 1

@@ -89,6 +89,7 @@ def test_records_like_a_description_have_its_moments():
     assert np.linalg.norm(np.asarray(jax.vmap(MODEL.record_summary)(data)), axis=1).max() <= 1 + 1e-12
 
 
+@pytest.mark.slow
 def test_a_regression_on_uneven_covariates_is_right_within_its_noise():
     """n = 20 000 at ε = 4: each mean within 4.5 of the expected error of the posterior without privacy."""
     data = correlated(20_000)
