@@ -11,10 +11,9 @@ README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.S)
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
 @pytest.mark.usefixtures("cheap_sampler")
-def test_code_blocks_run(number, capsys):
-    check_block(number, capsys)
+def test_the_first_code_block_runs(capsys):
+    check_block(0, capsys)
 
 
 @pytest.mark.slow

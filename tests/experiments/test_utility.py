@@ -12,6 +12,7 @@ from dpmcmc_experiments.utility import FIGURES, curves, page, regression
 from dpmcmc_experiments.utility.scores import Moments
 
 
+@pytest.mark.slow
 def test_the_quick_curve_runs_and_its_check_holds(tmp_path):
     checks = reproduce("utility", "curves", FIGURES["curves"], tmp_path, Settings(quick=True), Console(quiet=True))
     assert all(check.holds for check in checks)

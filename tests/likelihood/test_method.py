@@ -20,16 +20,19 @@ def records(n, seed=0):
 
 
 def test_the_default_recovers_a_normal_posterior_and_its_intervals_know_the_noise():
-    """n = 20 000 at ε = 1: means within 4.5 of the noise's own standard deviations, spread within 10 %."""
+    """n = 20 000 at ε = 1, against the noise by hand: the clip C over the noise multiplier of the last stage.
+
+    Scores are standard normal in two dimensions, so a clip that one in a thousand passes has C = 3.72; the last stage
+    has 87 % of μ² = 0.237²; the noise moves a mean by 2C/(√0.87 μ √n) = 0.24 posterior standard deviations.
+    """
+    by_hand = 2 * np.sqrt(-2 * np.log(1e-3)) / (np.sqrt(0.87) * 0.237 * np.sqrt(20_000))
     data = records(20_000)
-    release = dp.sample(NORMAL, data, 1.0, 1e-6, progress=False)
+    release = dp.sample(NORMAL, data, 1.0, 1e-6, seed=5, progress=False)
     mean, variance = NORMAL.exact_posterior(data)
     draws = release.draws["theta"].reshape(-1, 2)
-    noise = release.quality.mean_error
-    assert 1 - 1e-5 < release.guarantee.epsilon <= 1.0
-    assert 0.05 < noise < 0.4
-    assert np.all(np.abs(draws.mean(0) - mean) / np.sqrt(variance) < 4.5 * (noise + 1 / np.sqrt(len(draws))))
-    assert np.allclose(draws.std(0), np.sqrt(variance * (1 + noise**2)), rtol=0.1)
+    assert 0.5 < release.quality.mean_error / by_hand < 1.5
+    assert np.all(np.abs(draws.mean(0) - mean) / np.sqrt(variance) < 4.5 * (by_hand + 1 / np.sqrt(len(draws))))
+    assert np.allclose(draws.std(0), np.sqrt(variance * (1 + by_hand**2)), rtol=0.1)
     assert "the privacy noise moves posterior means" in release.quality.describe()
 
 
@@ -55,6 +58,7 @@ def test_two_modes_are_both_found():
     assert 0.2 < np.mean(second > 0) < 0.8
 
 
+@pytest.mark.slow
 def test_a_small_data_set_gets_a_wide_posterior_and_advice():
     plan = dp.plan(NORMAL, 300, dp.Budget(1.0, 1e-6))
     assert plan.expected.mean_error > 0.5
@@ -133,7 +137,7 @@ def test_public_records_can_take_the_place_of_a_simulator():
     model = dp.Model(NORMAL.log_prior, NORMAL.log_likelihood, init=np.zeros(2))
     data = records(20_000)
     release = dp.sample(
-        model, data, 1.0, 1e-6, method=dp.LikelihoodRelease(public_data=records(2000, seed=9)), progress=False
+        model, data, 1.0, 1e-6, method=dp.LikelihoodRelease(public_data=records(2000, seed=9)), seed=6, progress=False
     )
     mean, variance = NORMAL.exact_posterior(data)
     assert np.all(np.abs(release.draws["theta"].mean((0, 1)) - mean) < 2.5 * np.sqrt(variance))

@@ -91,7 +91,7 @@ def test_records_like_a_description_have_its_moments():
 
 @pytest.mark.slow
 def test_a_regression_on_uneven_covariates_is_right_within_its_noise():
-    """n = 20 000 at ε = 4: each mean within 4.5 of the expected error of the posterior without privacy."""
+    """n = 20 000 at ε = 4: each mean within one standard deviation of the posterior without privacy."""
     data = correlated(20_000)
     release = dp.sample(MODEL, data, 4.0, 1e-6, seed=1, progress=False)
     draws = np.column_stack([release.draws[name].ravel() for name in MODEL.names])
@@ -102,7 +102,7 @@ def test_a_regression_on_uneven_covariates_is_right_within_its_noise():
         hessian = (x.T * (p * (1 - p))) @ x + np.eye(4) / MODEL.prior_std**2
         theta = theta + np.linalg.solve(hessian, x.T @ (data["y"] - p) - theta / MODEL.prior_std**2)
     sd = np.sqrt(np.diag(np.linalg.inv(hessian)))
-    assert np.all(np.abs(draws.mean(0) - theta) / sd < 4.5 * release.quality.mean_error + 0.2)
+    assert np.all(np.abs(draws.mean(0) - theta) / sd < 1.0)  # a one-shot release would be off by about 0.2
     assert np.all(draws.std(0) / sd < 1.5)
     assert np.all(draws.std(0) / sd > 0.8)
 
