@@ -44,9 +44,14 @@ def start_chains(kernel: KernelLike, posterior: Posterior, chains: int, source: 
     """All chains at the model's public starting point (each at its own, if the model draws it)."""
     with jax.enable_x64(True):
         keys = _keys(source.random_words("start", (chains, 2), np.uint32))
-        starts = [start(posterior.model, key, precision_of(posterior.data)) for key in keys]
-        kernel.start(starts[0])  # a proposal that does not fit the parameters says so here
-        positions = jax.tree.map(lambda *leaves: jnp.stack(leaves), *starts)
+        precision = precision_of(posterior.data)
+        first = start(posterior.model, keys[0], precision)
+        kernel.start(first)  # a proposal that does not fit the parameters says so here
+        if callable(posterior.model.init):
+            others = [start(posterior.model, key, precision) for key in keys[1:]]
+            positions = jax.tree.map(lambda *leaves: jnp.stack(leaves), first, *others)
+        else:
+            positions = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (chains, *leaf.shape)), first)
         memories = jax.vmap(kernel.start)(positions)
         return ChainState(positions, memories, np.float64(0.0), np.bool_(True))
 
