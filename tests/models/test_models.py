@@ -72,3 +72,17 @@ def test_another_start_leaves_the_model_as_it_is():
     assert np.array_equal(model.init, np.ones(2))
     assert model.simulate(jax.random.key(0), jnp.zeros(2), 3).shape == (3, 2)
     assert model.dimension == 2
+
+
+@pytest.mark.parametrize("outcome", [[1, 2], [0, 0.5], [-1, 1]])
+def test_an_outcome_that_is_not_binary_is_refused(outcome):
+    model = dp.models.LogisticRegression({"a": (0, 1)})
+    with pytest.raises(ValueError, match="'y' must be 0/1 or True/False; recode"):
+        model.encode({"a": [0.1, 0.2], "y": outcome}, outcome="y")
+
+
+def test_a_missing_outcome_stays_missing():
+    """It is then refused with the other records that are not finite, and never read as 0."""
+    encoded = dp.models.LogisticRegression({"a": (0, 1)}).encode({"a": [0.1, 0.2], "y": [np.nan, True]}, outcome="y")
+    assert np.isnan(encoded["y"][0])
+    assert encoded["y"][1] == 1
