@@ -13,7 +13,7 @@ import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.charge import RESERVED_DRAWS, OverBudget, Purse, of_draws, of_releases
 from dpmcmc.method import RunFailed
-from dpmcmc.privacy import Budget, Compose, Gaussian, Repeat
+from dpmcmc.privacy import Budget, Compose, Gaussian, GaussianFilter, Repeat
 from dpmcmc.privacy.arithmetic import Arithmetic
 from dpmcmc.privacy.gaussian import gaussian_log_delta
 from dpmcmc.receipts import Receipt, receipts_of, round_up
@@ -200,6 +200,43 @@ def test_a_filter_beyond_the_budget_is_refused():
     assert purse.charge("chains", rule=rule)[0].epsilon == 1.0
     with pytest.raises(OverBudget):
         purse.charge("chains", rule=privacy.ZcdpFilter(rule.limit * (1 + 1e-12)))
+
+
+def test_a_filter_of_gaussian_releases_alone_has_the_limit_of_one_gaussian():
+    purse = Purse(Budget(1.0, 1e-6), of_releases(6))
+    rule = GaussianFilter.of_mu(purse.mu, 6)
+    guarantee, receipt = purse.charge("sums", rule=rule)
+    assert (guarantee.epsilon, guarantee.delta, guarantee.relation) == (1.0, 1e-6, "substitution")
+    assert guarantee.method == "Gaussian filter"
+    assert Receipt.from_dict(receipt.to_dict()) == receipt
+    assert 1 - 1e-7 < float(privacy.epsilon(Gaussian(1 / rule.mu), 1e-6)) <= 1.0
+    assert rule.limit > 1.05 * privacy.zcdp_limit(1.0, 1e-6)  # more than zCDP would allow
+    with pytest.raises(OverBudget, match="filter's limit"):
+        purse.charge("sums", rule=GaussianFilter(rule.limit * (1 + 1e-8), 6))
+    with pytest.raises(ValueError, match=r"allows 7 releases, more than .* of_releases\(7\)"):
+        purse.charge("sums", rule=GaussianFilter(rule.limit, 7))
+
+
+def test_a_filter_of_gaussian_releases_after_or_before_others_is_priced_in_zcdp():
+    earlier = (Receipt("fit", 0.1, 1e-7, of_releases(1), event=Gaussian(10.0)),)
+    purse = Purse(Budget(1.0, 1e-6), of_releases(6), earlier)
+    rule = GaussianFilter.of_mu(purse.mu, 6)
+    guarantee, _ = purse.charge("sums", rule=rule)
+    assert guarantee.epsilon == 1.0
+    assert "1 earlier charge included" in guarantee.method
+    assert privacy.zcdp(earlier[0].event) + rule.limit <= privacy.zcdp_limit(1.0, 1e-6)
+    with pytest.raises(OverBudget, match="leaves too little"):
+        purse.charge("sums", rule=GaussianFilter(rule.limit * (1 + 1e-8), 6))
+    alone = Purse(Budget(1.0, 1e-6), of_releases(6))
+    first = alone.charge("sums", rule=GaussianFilter.of_mu(alone.mu, 6))[1]
+    with pytest.raises(OverBudget, match="all of the budget"):  # its limit is above that of zCDP
+        Purse(Budget(1.0, 1e-6), of_releases(1), (first,)).charge("more", Gaussian(1e4))
+    more = Purse(Budget(2.0, 1e-6), of_releases(1), (first, *earlier))
+    spent = first.filter.limit + privacy.zcdp(earlier[0].event)
+    assert more.zcdp == pytest.approx(privacy.zcdp_limit(2.0, 1e-6) - spent, rel=1e-3)
+    assert more.zcdp < privacy.zcdp_limit(2.0, 1e-6) - spent
+    with pytest.raises(ValueError, match="allows 6 releases"):
+        Purse(Budget(1.0, 1e-6), of_releases(5), earlier).charge("sums", rule=rule)
 
 
 def test_what_cannot_be_counted_is_refused(released):

@@ -39,6 +39,8 @@ _HOME = {
     "RandomWalk": "chain.proposals",
     "Receipt": "receipts",
     "Release": "release",
+    "ScorePlan": "scores.method",
+    "ScoreRelease": "scores.method",
     "dp_barker": "algorithms",
     "dp_barker_minibatch": "algorithms",
     "dp_barker_subsampled": "algorithms",
@@ -118,4 +120,6 @@ if TYPE_CHECKING:
     from dpmcmc.release import Release as Release
     from dpmcmc.sampling import plan as plan
     from dpmcmc.sampling import sample as sample
+    from dpmcmc.scores.method import ScorePlan as ScorePlan
+    from dpmcmc.scores.method import ScoreRelease as ScoreRelease
     from dpmcmc.variational import dpvi as dpvi

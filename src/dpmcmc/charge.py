@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from dpmcmc import privacy
 from dpmcmc.mechanisms.coin import COIN_ERROR
 from dpmcmc.mechanisms.gaussian_sum import NOISE_ERROR, NOISE_TAIL
-from dpmcmc.privacy import Bound, Budget, Event, RenyiFilter, ZcdpFilter
+from dpmcmc.privacy import Bound, Budget, Event, GaussianFilter, RenyiFilter, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic
 from dpmcmc.privacy.gaussian import gaussian_mu_limit
 from dpmcmc.receipts import Guarantee, Receipt
@@ -28,6 +28,8 @@ from dpmcmc.receipts import Guarantee, Receipt
 RESERVED_DRAWS = 10**7
 """Inexact draws that finite precision is paid for, whatever runs, where a budget is shared with earlier releases: a
 filter's limit must not depend on what was released."""
+
+AnyFilter = ZcdpFilter | RenyiFilter | GaussianFilter
 
 _ROUND_UP = 1 + 2**-50
 _ROUND_DOWN = 1 - 1e-9
@@ -82,6 +84,7 @@ class Purse:
     def mu(self) -> float:
         """The μ that Gaussian releases may have together, after what was spent: Σ 1/multiplier² ≤ μ².
 
+        Where multipliers depend on what was released, charge ``GaussianFilter.of_mu(purse.mu, most_releases)``.
         With earlier receipts it is what zCDP leaves. A limit on Σμ² would be larger, but only for those who never run
         anything but Gaussian releases: who may choose after the first release whether to go on by one limit or by the
         other has neither theorem on their side (docs/theory/filter.md).
@@ -103,7 +106,7 @@ class Purse:
         self,
         purpose: str,
         event: Event | None = None,
-        rule: ZcdpFilter | RenyiFilter | None = None,
+        rule: AnyFilter | None = None,
         cost: Bound | None = None,
     ) -> tuple[Guarantee | None, Receipt]:
         """Pay for an ``event``, or for whatever passes a filter (``rule``); :class:`OverBudget` if it does not fit.
@@ -113,6 +116,11 @@ class Purse:
         """
         if (event is None) == (rule is None):
             raise ValueError("charge an event or a filter, one of the two")
+        if isinstance(rule, GaussianFilter) and not of_releases(rule.most_releases).within(self.arithmetic):
+            raise ValueError(
+                f"the filter allows {rule.most_releases} releases, more than finite precision is paid for "
+                f"({self.arithmetic}); make the purse with of_releases({rule.most_releases})"
+            )
         if self.earlier:
             guarantee = self._after(event, rule)
         elif event is not None:
@@ -139,7 +147,7 @@ class Purse:
         total = min((float(cost) + self.arithmetic.epsilon) * _ROUND_UP, self.budget.epsilon)
         return self._guarantee(total, event.relation, cost.method)
 
-    def _after(self, event: Event | None, rule: ZcdpFilter | RenyiFilter | None) -> Guarantee:
+    def _after(self, event: Event | None, rule: AnyFilter | None) -> Guarantee:
         """One zCDP filter with the whole budget's limit, over the earlier charges and this one."""
         relation = self._one_relation(event)
         price = _zcdp(Receipt("this run", math.inf, 1.0, self.arithmetic, event=event, filter=rule))
@@ -170,7 +178,7 @@ def _proven_up_to(receipts: tuple[Receipt, ...]) -> float:
 
 
 def _zcdp(receipt: Receipt) -> float:
-    if isinstance(receipt.filter, ZcdpFilter):
+    if isinstance(receipt.filter, ZcdpFilter | GaussianFilter):
         return receipt.filter.limit
     rho = math.inf if receipt.event is None else privacy.zcdp(receipt.event)
     if math.isinf(rho):

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from dpmcmc.plain import Plain
 
+USABLE, WIDE, NOT_USABLE = "usable", "wide", "not usable"
+
 
 @dataclass(frozen=True)
 class Quality(Plain):
@@ -17,6 +19,16 @@ class Quality(Plain):
 
     diagnostics: ClassVar[tuple[str, ...]] = ()
     """Columns of ``az.summary`` that mean something for these draws."""
+
+    @property
+    def verdict(self) -> str:
+        """``usable``, ``wide`` (the noise is larger than what the records leave open) or ``not usable``."""
+        raise NotImplementedError
+
+    @property
+    def reason(self) -> str:
+        """Why, and what to do about it, in a sentence."""
+        raise NotImplementedError
 
     def describe(self) -> str:
         """One or two sentences for the person who reads the release."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmcmc.plain import Plain
-from dpmcmc.privacy import Event, RenyiFilter, ZcdpFilter
+from dpmcmc.privacy import Event, GaussianFilter, RenyiFilter, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic
 
 
@@ -56,11 +56,11 @@ class Receipt(Plain):
     delta: float
     arithmetic: Arithmetic
     event: Event | None = None
-    filter: ZcdpFilter | RenyiFilter | None = None
+    filter: ZcdpFilter | RenyiFilter | GaussianFilter | None = None
 
     @property
     def relation(self) -> str:
-        """The neighbouring relation (filters price accept bits and selections, which speak of substitution)."""
+        """The neighbouring relation (what filters price, bits, selections and sums, speaks of substitution)."""
         return "substitution" if self.event is None else self.event.relation
 
 

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpmcmc.diagnostics import arviz, quietly
+from dpmcmc.plain import Plain
 from dpmcmc.quality import Quality
 from dpmcmc.receipts import Guarantee, Receipt, round_up
 
-_FORMAT = 2
+_FORMAT = 3
 _FEWEST = 4  # draws that a summary can be made of
+
+
+@dataclass(frozen=True)
+class Sums(Plain):
+    """What was released of the records, kept so that draws can be made again: with another prior, or more of them."""
+
+    def draws(self, model: Any, chains: int, draws: int, seed: int) -> np.ndarray:
+        """Draws (chain, draw, parameter) of the posterior with the prior of ``model``."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +37,8 @@ class Release:
     - ``quality``: how good the draws are, as far as released quantities can tell;
     - ``receipts``, ``method``, ``settings``, ``notes``: what was charged, what ran, its public settings, and what to
       keep in mind;
-    - ``sample_stats``: what was released beside the draws: a chain's accept bits, nothing for a likelihood release.
+    - ``sample_stats``: what was released beside the draws: a chain's accept bits, nothing for a likelihood release;
+    - ``sums``: the released sums that the draws were made from, where the method keeps them (:meth:`redraw`).
 
     Every method is post-processing: it may be called any number of times at no cost.
     """
@@ -41,6 +52,7 @@ class Release:
     sample_stats: dict[str, np.ndarray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     no_guarantee: str = ""
+    sums: Sums | None = None
 
     @property
     def warmup(self) -> int:
@@ -59,6 +71,7 @@ class Release:
             "statement": self.statement(),
             "receipts": json.dumps([r.to_dict() for r in self.receipts]),
             "quality": json.dumps(self.quality.to_dict()),
+            "verdict": self.quality.verdict,
         }
         if self.guarantee is not None:
             attributes |= {f"guarantee_{key}": value for key, value in asdict(self.guarantee).items()}
@@ -99,12 +112,30 @@ class Release:
         return "\n".join([*lines, f"Method: {self.method}.", *self.notes])
 
     def __str__(self) -> str:
+        verdict = f"Verdict: {self.quality.verdict}. {self.quality.reason}"
         if self.count - self.warmup < _FEWEST:
-            return f"{self.statement()}\nToo few draws for a summary."
+            return f"{verdict}\n{self.statement()}\nToo few draws for a summary."
         table = self.summary().to_string(float_format=lambda value: f"{value:.3g}")
-        return f"{self.statement()}\n\n{table}\n\n{self.quality.describe()}"
+        return f"{verdict}\n{self.statement()}\n\n{table}\n\n{self.quality.describe()}"
 
     __repr__ = __str__
+
+    def redraw(self, model: Any, *, draws: int | None = None, chains: int | None = None, seed: int = 0) -> Release:
+        """New draws from the sums that were released, with the prior of ``model``, at no cost.
+
+        ``model`` is the one that was sampled, or one that differs from it in its prior alone. Draws are not secret once
+        the sums are released, so ``seed`` may be anything.
+        """
+        if self.sums is None:
+            raise ValueError("this release keeps no sums to draw from again; dp.ScoreRelease does")
+        old = next(iter(self.draws.values())).shape
+        made = self.sums.draws(model, chains or old[0], draws or old[1], seed)
+        names = [(name, values.shape[2:]) for name, values in self.draws.items()]
+        ends = np.cumsum([int(np.prod(shape, dtype=int)) for _, shape in names])
+        parts = np.split(made, ends[:-1], axis=2)
+        named = {name: part.reshape(*made.shape[:2], *s) for (name, s), part in zip(names, parts, strict=True)}
+        settings = self.settings | {"chains": made.shape[0], "draws": made.shape[1]}
+        return replace(self, draws=named, settings=settings)
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one ``.npz`` file: arrays, and the rest as JSON. No pickle."""
@@ -120,6 +151,7 @@ class Release:
             "settings": self.settings,
             "notes": list(self.notes),
             "no_guarantee": self.no_guarantee,
+            "sums": None if self.sums is None else self.sums.to_dict(),
         }
         arrays: dict[str, Any] = {f"draws/{name}": values for name, values in self.draws.items()}
         arrays |= {f"sample_stats/{name}": values for name, values in self.sample_stats.items()}
@@ -151,6 +183,7 @@ class Release:
                 sample_stats=arrays("sample_stats/"),
                 notes=tuple(about["notes"]),
                 no_guarantee=about["no_guarantee"],
+                sums=None if about["sums"] is None else Sums.from_dict(about["sums"]),
             )
 
 

@@ -36,10 +36,11 @@ def sample(
     record raises an error of its own. A run that fails after it began has spent its whole budget. This is
     ``dp.plan(...)`` followed by ``plan.sample(data)``.
 
-    - ``method``: the sampling method. Default: :class:`dpmcmc.LikelihoodRelease`, which releases the log likelihood as
-      a function and draws from it. :class:`dpmcmc.Chain` runs a chain of private decisions; a kernel
-      (``dp.dp_barker(...)``) is short for ``dp.Chain(kernel)``. Settings of one method are given to that method.
-    - ``draws``: per chain, warm-up not counted. Default: 2048 divided by ``chains`` for a likelihood release; as many
+    - ``method``: the sampling method. Default: :class:`dpmcmc.ScoreRelease` for models with covariates, which releases
+      sums of scores where the posterior is; :class:`dpmcmc.LikelihoodRelease` for others, which releases the log
+      likelihood as a function. Draws from either are free. :class:`dpmcmc.Chain` runs a chain of private decisions; a
+      kernel (``dp.dp_barker(...)``) is short for ``dp.Chain(kernel)``. Settings of one method are given to that method.
+    - ``draws``: per chain, warm-up not counted. Default: 2048 divided by ``chains`` for the two defaults; as many
       as the budget pays for (50 000 decisions at most) for :class:`dpmcmc.Chain`.
     - ``chains``: independent chains, or equal parts of a likelihood release's draws. All are paid for.
     - ``temperature``: a power in (0, 1] for the likelihood; at τ, n records count as τ·n.
@@ -88,8 +89,9 @@ def plan(
         raise ValueError(f"n, chains and draws must be whole numbers of at least 1, got {n=}, {chains=}, {draws=}")
     if temperature is not None:
         check_temperature(temperature)
-    return as_method(method).plan(
-        _started(model, init),
+    model = _started(model, init)
+    return as_method(method, model).plan(
+        model,
         n,
         budget,
         draws=draws,

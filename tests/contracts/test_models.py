@@ -10,15 +10,14 @@ import pytest
 import dpmcmc as dp
 from dpmcmc.models.contracts import check_model
 from dpmcmc_experiments.targets import Banana, CorrelatedGaussian
+from tests.models.families import FAMILIES
 
-LOGISTIC = dp.models.LogisticRegression({"a": (0, 1), "b": (-2, 5)})
 MODELS = {
     "normal mean": (dp.models.GaussianMean(3, noise_std=2.0), None),
-    "logistic regression": (LOGISTIC, {"intercept": 0.3, "a": -1.0, "b": 0.5}),
     "tied mixture": (dp.models.TiedMixture(), None),
     "banana": (Banana(3, 5.0, prior_variance=1.0), None),
     "correlated normal": (CorrelatedGaussian(((1.0, 0.9), (0.9, 1.0)), prior_std=2.0), None),
-}
+} | FAMILIES
 
 
 @pytest.mark.parametrize(("model", "theta"), MODELS.values(), ids=MODELS)
@@ -28,35 +27,40 @@ def test_a_model_family_keeps_its_contract(model, theta):
 
 @dataclass(frozen=True)
 class Broken:
-    """A normal mean with one thing wrong."""
+    """A normal mean, and covariates that do not matter, with one thing wrong."""
 
     shift: float = 0.0
     spread: float = 1.0
     prior: float = 1.0
     slope: float = 100.0
-    summary: float = 0.1
+    largest: float = 1.0
+    moved: float = 0.0
+    given_shift: float = 0.0
+    given_count: int = 2
     init: float = 0.0
 
     def log_prior(self, theta):
         return jnp.where(theta < 10, -0.5 * theta**2, -jnp.inf)
 
-    def log_likelihood(self, theta, x):
-        return -0.5 * (x - theta) ** 2
+    def log_likelihood(self, theta, record):
+        return -0.5 * (record["y"] - theta) ** 2
 
     def sample_prior(self, key):
         return jax.random.normal(key) + self.prior - 1.0
 
     def simulate(self, key, theta, n):
-        return theta + self.shift + self.spread * jax.random.normal(key, (n,))
+        x = jnp.linspace(-self.largest, self.largest, 2 * n).reshape(n, 2)
+        return {"x": x, "y": theta + self.shift + self.spread * jax.random.normal(key, (n,))}
 
     def log_ratio_bound(self, theta, new):
         return self.slope * jnp.abs(new - theta)
 
-    def record_summary(self, x):
-        return jnp.asarray([self.summary])
+    def covariates(self, record):
+        return record["x"]
 
-    def simulate_like(self, key, theta, n, summary):
-        return self.simulate(key, theta, n)
+    def simulate_given(self, key, theta, x):
+        y = theta + self.given_shift + jax.random.normal(key, x.shape[:1])
+        return {"x": x[:, : self.given_count] + self.moved, "y": y}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +71,10 @@ class Broken:
         ({"spread": 1.1}, "simulate and log_likelihood disagree"),
         ({"prior": 1.2}, "sample_prior and log_prior disagree"),
         ({"slope": 0.5}, "exceeds log_ratio_bound"),
-        ({"summary": 1.5}, "norm 1.5, more than 1"),
+        ({"largest": 1.5}, "covariate of 1.5 is outside"),
+        ({"moved": 0.1}, "off by 0.1 from those it was given"),
+        ({"given_shift": 0.1}, "simulate_given and log_likelihood disagree"),
+        ({"given_count": 1}, "simulate_given gives records of shapes"),
         ({"init": 11.0}, "move init"),
     ],
 )
@@ -77,3 +84,12 @@ def test_what_is_wrong_is_found_and_said(wrong, says):
         return
     with pytest.raises(AssertionError, match=says):
         check_model(Broken(**wrong), np.float64(0.2))
+
+
+@pytest.mark.parametrize("alone", ["covariates", "simulate_given"])
+def test_covariates_and_records_given_them_belong_together(alone):
+    functions = {"log_prior": lambda theta: 0.0, "log_likelihood": lambda theta, x: 0.0, "init": 0.0}
+    with pytest.raises(TypeError, match="both or neither"):
+        dp.Model(**functions, **{alone: lambda *given: given})
+    whole = dp.Model(**functions, covariates=lambda x: x, simulate_given=lambda key, theta, x: x)
+    assert whole.covariates(1.0) == 1.0

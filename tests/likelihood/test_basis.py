@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import dpmcmc as dp
 from dpmcmc.likelihood.basis import Basis, choose_clip
-from dpmcmc.likelihood.raveled import RaveledModel
+from dpmcmc.raveled import RaveledModel
 from dpmcmc_experiments.targets import Banana, CorrelatedGaussian
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc.likelihood import smc
-from dpmcmc.likelihood.raveled import RaveledModel
 from dpmcmc.likelihood.rehearsal import rehearsal_records
+from dpmcmc.raveled import RaveledModel
 from dpmcmc_experiments.targets import Banana
 from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
 

@@ -19,6 +19,8 @@ from dpmcmc.mechanisms.gaussian_sum import (
     DRAWS,
     FARTHEST,
     FORWARD,
+    LARGEST_BOUND,
+    LEAST_MULTIPLIER,
     MOST_COORDINATES,
     NOISE_ERROR,
     NOISE_STD,
@@ -26,10 +28,14 @@ from dpmcmc.mechanisms.gaussian_sum import (
     RATIO,
     WORDS,
     GaussianSum,
+    block_of,
     discrete_gaussian,
+    inside,
+    noisy_sum,
     record_gradients,
     table_draw,
     thresholds,
+    whole_sum,
 )
 from dpmcmc.randomness import RandomSource
 from dpmcmc_experiments.targets import Banana
@@ -61,6 +67,102 @@ def test_one_record_moves_the_sum_by_no_more_than_is_charged(multiplier, dimensi
     assert total.event(10) == privacy.Gaussian(CHARGED_STD / (2 * total.bound))
     assert total.event(10).noise_multiplier >= multiplier * (1 - 1e-9)
     assert 2 * total.bound * total.unit <= 2 * 0.7 * (1 + 1e-12)
+
+
+def squares_to(target: int, size: int, rng) -> list[int]:
+    """``size`` random whole numbers and a few more, the squares of all of which add up to ``target``."""
+    found = [int(w) for w in rng.integers(0, math.isqrt(target // (2 * max(size, 1))) + 1, size=size)]
+    while left := target - sum(w**2 for w in found):
+        found.append(math.isqrt(left))
+    return found
+
+
+def test_the_check_of_norms_is_exact():
+    """Lemma 1: floats decide as integers do, one unit of the squared norm apart and far beyond 2^53."""
+    rng = np.random.default_rng(2)
+    columns, radii = [], []
+    for radius in (2, 1000, 2**20 + 1, LARGEST_BOUND - 1, LARGEST_BOUND):
+        for beyond, size in itertools.product((0, 1, -1, 2), (0, 3, 500, 16_000)):
+            column = squares_to(radius**2 + beyond, size, rng)
+            columns.append(rng.permutation(column + [0] * (MOST_COORDINATES - len(column))))
+            radii.append(radius)
+    for count in (2, 31, 32, 33, 1000, MOST_COORDINATES):  # sums of squares up to 2^62
+        columns.append(np.r_[np.full(count, LARGEST_BOUND), np.zeros(MOST_COORDINATES - count, np.int64)])
+        radii.append(LARGEST_BOUND)
+    whole = np.stack(columns, axis=1).astype(np.int64)
+    exact = [sum(int(w) ** 2 for w in column) <= radius**2 for column, radius in zip(whole.T, radii, strict=True)]
+    with jax.enable_x64(True):
+        numbers, limits = jnp.asarray(whole, jnp.float64), jnp.asarray(radii, jnp.float64)
+        assert np.array_equal(jax.jit(inside)(numbers, limits), exact)
+        assert np.array_equal(jax.jit(inside)(numbers[::-1], limits), exact)
+    assert 20 < sum(exact) < len(exact) - 20
+
+
+@pytest.mark.parametrize("unit", [None, 1e-300, 1e-9, 0.0, -1.0, np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("bound", [0, 3, 40_000, LARGEST_BOUND, 2**40, -7])
+def test_no_term_is_longer_than_the_bound_that_the_program_is_given(bound, unit):
+    """Whatever the unit is; and no bound is so large that a multiplier below 1 would run."""
+    rng = np.random.default_rng(4)
+    records = rng.normal(size=(300, 7)) * 10.0 ** rng.uniform(-8, 12, size=(300, 1))
+    unit = 1 / max(bound, 1) if unit is None else unit
+    with jax.enable_x64(True):
+        terms = jax.jit(jax.vmap(lambda v, b, u: whole_sum(v[None], b, u), in_axes=(0, None, None)))
+        found = np.asarray(terms(jnp.asarray(records), jnp.int64(bound), jnp.float64(unit)))
+    most = min(max(bound, 0), LARGEST_BOUND)
+    assert all(sum(int(w) ** 2 for w in row) <= most**2 for row in found)
+    if unit == 1 / max(bound, 1) and bound > 3:
+        assert np.abs(found).max() > 0.9 * most  # and the ball is used
+
+
+def test_one_program_serves_all_clips_and_multipliers_and_gives_the_same_bits():
+    vectors = np.random.default_rng(5).normal(size=(1200, 3))
+    words = RandomSource(2).random_words("noise", (3, *WORDS))
+    run = jax.jit(lambda w, data, bound, unit: noisy_sum(w, data, lambda rows: rows * 2.0, bound, unit))
+    with jax.enable_x64(True):
+        for clip, multiplier in [(1.0, 1.0), (0.3, 7.7), (20.0, 900.0)]:
+            total = GaussianSum.of_multiplier(clip, multiplier)
+            fixed = jax.jit(lambda w, data, total=total: total.of_records(w, data, lambda rows: rows * 2.0))
+            assert np.array_equal(run(words, vectors, total.bound, total.unit), fixed(words, vectors))
+    assert run._cache_size() == 1
+
+
+def test_columns_of_zeros_change_nothing_but_a_margin():
+    vectors = np.random.default_rng(6).normal(size=(1100, 5)) * 0.2
+    wide = np.concatenate([vectors, np.zeros((1100, 59))], axis=1)
+    total = GaussianSum.of_multiplier(1.0, 12.0)
+    narrow, padded = whole(total, vectors), whole(total, wide)
+    assert np.all(padded[5:] == 0)
+    assert np.max(np.abs(padded[:5] - narrow)) <= 1100 * (math.sqrt(64) / 2 + 1)
+    few = vectors / np.maximum(1, np.linalg.norm(vectors, axis=1, keepdims=True)) * 0.9  # nothing is clipped
+    assert np.array_equal(whole(total, few), whole(total, np.concatenate([few, np.zeros((1100, 59))], axis=1))[:5])
+
+
+def test_blocks_are_smaller_for_wide_vectors_and_add_up_to_the_same():
+    assert block_of(1) == block_of(200) == BLOCK > block_of(1024) > block_of(MOST_COORDINATES) >= 32
+    records = np.random.default_rng(7).normal(size=(700, 512)) * 0.01
+    total, words = GaussianSum.of_multiplier(1.0, 3.0), RandomSource(3).random_words("noise", (512, *WORDS))
+    assert 2 * block_of(512) < 700 < 2 * BLOCK
+    with jax.enable_x64(True):
+        by_blocks = jax.jit(lambda w, data: total.of_records(w, data, lambda rows: rows))(words, records)
+        assert np.array_equal(by_blocks, jax.jit(total)(words, records))
+
+
+def test_the_charged_multiplier_is_not_above_the_true_one():
+    """σ² = 32² Σ 16^{2j} is a whole number; s² = σ² − 1/12 and s/(2B) in 80 digits."""
+    mpmath.mp.dps = 80
+    std = mpmath.sqrt(mpmath.mpf(BASE_STD**2 * sum(RATIO ** (2 * j) for j in range(DRAWS))) - mpmath.mpf(1) / 12)
+    assert std * (1 - 2**-49) < CHARGED_STD < std
+    for multiplier in np.geomspace(1, 4e6, 200):
+        total = GaussianSum.of_multiplier(0.37, multiplier)
+        assert total.noise_multiplier <= std / (2 * total.bound)
+        assert total.noise_multiplier >= multiplier * (1 - 2**-47)
+    assert GaussianSum.of_multiplier(1.0, LEAST_MULTIPLIER * (1 - 1e-9)).bound == LARGEST_BOUND
+    assert CHARGED_STD / (2 * LARGEST_BOUND) >= LEAST_MULTIPLIER
+
+
+def test_32_bits_are_refused():
+    with pytest.raises(ValueError, match="enable_x64"):
+        whole_sum(jnp.ones((3, 2)), 1000, 0.1)
 
 
 def test_the_sum_is_right_where_nothing_is_clipped_and_the_same_in_any_order():

@@ -7,12 +7,12 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 import dpmcmc as dp
+from tests.models.families import FAMILIES
 
 MODELS = {
     "gaussian": dp.models.GaussianMean(2),
     "mixture": dp.models.TiedMixture(),
-    "regression": dp.models.LogisticRegression({"a": (-1.0, 1.0), "b": (0.0, 4.0)}),
-}
+} | {name: model for name, (model, _) in FAMILIES.items()}
 
 
 def near(values, target):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dpmcmc.chain.kernel import KernelLike
 from dpmcmc.models.base import ModelLike
-from dpmcmc.privacy import Budget, RenyiFilter, ZcdpFilter
+from dpmcmc.privacy import Budget, GaussianFilter, RenyiFilter, ZcdpFilter
 from dpmcmc.receipts import Guarantee, Receipt
 
 
@@ -35,7 +35,9 @@ class PlannedChains:
     @property
     def filter(self) -> ZcdpFilter | RenyiFilter | None:
         """What stops the chains where the cost of a step depends on its move."""
-        return self.receipts[-1].filter
+        rule = self.receipts[-1].filter
+        assert not isinstance(rule, GaussianFilter)  # decisions are not Gaussian releases
+        return rule
 
     def __str__(self) -> str:
         most = "at most " if self.filter is not None else ""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpmcmc.diagnostics import quietly
-from dpmcmc.quality import Quality
+from dpmcmc.quality import NOT_USABLE, USABLE, WIDE, Quality
 
 FEWEST = 4  # draws that effective sample sizes can be had from
 AGREED, CLOSE = 1.1, 1.03  # largest R-hat of chains that have agreed, and of chains whose tails can be used
@@ -47,6 +47,23 @@ class ChainQuality(Quality):
     def mean_error(self) -> float:
         """Error of posterior means by finitely many correlated draws, in posterior standard deviations."""
         return 1 / math.sqrt(self.effective_draws)
+
+    @property
+    def verdict(self) -> str:
+        if not (self.r_hat <= AGREED and self.effective_draws >= FEWEST):
+            return NOT_USABLE
+        return USABLE if self.r_hat <= CLOSE and self.effective_draws >= ENOUGH else WIDE
+
+    @property
+    def reason(self) -> str:
+        if self.verdict == NOT_USABLE:
+            return (
+                "The chains have not agreed, or have too few draws to tell: the budget pays for too few steps. Take a "
+                "larger epsilon, more records or a temperature below 1, or the default method."
+            )
+        if self.verdict == WIDE:
+            return "The draws give means, but too few of them are independent for tails and intervals."
+        return "The chains have agreed. What clipping does to the posterior is not seen in that."
 
     def describe(self) -> str:
         counted = f"n = {self.n}"

@@ -1,4 +1,4 @@
-"""The one place where a likelihood release reads records, once checked: noisy sums of features and of summaries."""
+"""The one place where a likelihood release reads records, once checked: noisy sums of features."""
 
 from __future__ import annotations
 
@@ -11,19 +11,11 @@ import numpy as np
 from jax import Array
 
 from dpmcmc.likelihood.basis import Basis, centred, features
-from dpmcmc.likelihood.raveled import RaveledModel
 from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum
+from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum, noisy_sum
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
-
-
-def release_summary(model: RaveledModel, posterior: Posterior, total: GaussianSum, key: np.ndarray) -> np.ndarray:
-    """The noisy mean of ``model.record_summary`` over the records.
-
-    Guarantee: ``total.event(n)`` under substitution of one record, as each record's vector is clipped to norm 1.
-    """
-    return np.asarray(_compiled_summary(model, total)(posterior.data, jnp.asarray(key)))
+from dpmcmc.raveled import RaveledModel
 
 
 def release_features(
@@ -37,29 +29,21 @@ def release_features(
     width = 2 ** int(np.ceil(np.log2(max(basis.size, 8))))  # few widths, so that few programs are compiled
     projection = np.zeros((len(basis.anchors), width))
     projection[:, : basis.size] = basis.projection
-    noisy = _compiled_features(model, total)(posterior.data, basis.anchors, basis.mean, projection, jnp.asarray(key))
+    total.check_dimension(width)
+    run = _compiled_features(model)
+    noisy = run(posterior.data, basis.anchors, basis.mean, projection, (total.bound, total.unit), jnp.asarray(key))
     return np.asarray(noisy)[: basis.size]
 
 
 @lru_cache(maxsize=64)
-def _compiled_features(model: RaveledModel, total: GaussianSum) -> Any:
-    def run(data: PyTree, anchors: Array, mean: Array, projection: Array, key: Array) -> Array:
+def _compiled_features(model: RaveledModel) -> Any:
+    """One program for all stages: clip and noise are arguments."""
+
+    def run(data: PyTree, anchors: Array, mean: Array, projection: Array, scale: Any, key: Array) -> Array:
         def of_block(records: PyTree) -> Array:
             return features(centred(model.values(anchors, records)), mean, projection)
 
-        return total.of_records(_noise_words(key, projection.shape[1]), data, of_block)
-
-    return jax.jit(run)
-
-
-@lru_cache(maxsize=16)
-def _compiled_summary(model: RaveledModel, total: GaussianSum) -> Any:
-    summary = jax.vmap(model.model.record_summary)
-
-    def run(data: PyTree, key: Array) -> Array:
-        n, count = jax.tree.leaves(data)[0].shape[0], jax.eval_shape(summary, data).shape[1]
-        total.check_dimension(count)
-        return total.of_records(_noise_words(key, count), data, summary) / n
+        return noisy_sum(_noise_words(key, projection.shape[1]), data, of_block, *scale)
 
     return jax.jit(run)
 

@@ -1,4 +1,4 @@
-"""The default method: the log likelihood released once as a function, then any number of draws for free.
+"""The default for models without covariates: the log likelihood released as a function, then draws for free.
 
 See :mod:`dpmcmc.likelihood.basis` for the idea and docs/theory/likelihood-release.md for the proofs.
 """
@@ -17,24 +17,21 @@ from dpmcmc.geometry import check_simulates
 from dpmcmc.likelihood.basis import MOST
 from dpmcmc.likelihood.plan import PlannedRelease
 from dpmcmc.likelihood.quality import USELESS, LikelihoodQuality
-from dpmcmc.likelihood.raveled import RaveledModel
 from dpmcmc.likelihood.regions import first_region
 from dpmcmc.likelihood.rehearsal import advice, rehearse
 from dpmcmc.likelihood.run import run
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum
 from dpmcmc.method import RunFailed, check_budget, posterior_of
-from dpmcmc.models.base import ModelLike, PyTree, has
+from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import check_data
 from dpmcmc.privacy import Budget, Compose
 from dpmcmc.randomness import RandomSource
+from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Receipt
 from dpmcmc.release import Release
 
 SHARES = (0.03, 0.04, 0.06, 0.87)
 """Of the budget (in squared noise multipliers), for each stage: three to find the posterior, one to draw it."""
-
-SUMMARY_SHARE, SUMMARISED_SHARES = 0.05, (0.02, 0.02, 0.02, 0.03, 0.03, 0.05, 0.78)
-"""For models that do not know their covariates: first their moments, then more and smaller steps."""
 
 DRAWS = 2048  # of all chains together
 
@@ -70,12 +67,10 @@ class LikelihoodRelease:
         budget = check_budget(n, budget)
         public = None if self.public_data is None else check_data(self.public_data)
         check_simulates(model, public)
-        summarised = public is None and has(model, "record_summary") and has(model, "simulate_like")
-        shares = (SUMMARY_SHARE, *SUMMARISED_SHARES) if summarised else SHARES
-        purse = Purse(budget, of_releases(len(shares)), spent)
+        purse = Purse(budget, of_releases(len(SHARES)), spent)
         mu = purse.mu
         totals = tuple(
-            GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), LEAST_MULTIPLIER)) for share in shares
+            GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), LEAST_MULTIPLIER)) for share in SHARES
         )
         guarantee, receipt = purse.charge("log likelihood", Compose(tuple(total.event(n) for total in totals)))
         assert guarantee is not None  # Gaussian sums over all records are proven at every ε
@@ -95,8 +90,7 @@ class LikelihoodRelease:
             budget=budget,
             guarantee=guarantee,
             receipts=(*spent, receipt),
-            summary=totals[0] if summarised else None,
-            totals=totals[1:] if summarised else totals,
+            totals=totals,
             public_data=public,
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpmcmc.likelihood.stages import Draws
-from dpmcmc.quality import Quality
+from dpmcmc.quality import NOT_USABLE, USABLE, WIDE, Quality
 
 LARGE, USELESS = 0.5, 2.0  # errors of means, in posterior standard deviations, that call for advice and for a warning
 
@@ -40,6 +40,22 @@ class LikelihoodQuality(Quality):
     def widening(self) -> float:
         """How much wider intervals are."""
         return math.sqrt(1 + self.mean_error**2)
+
+    @property
+    def verdict(self) -> str:
+        if self.unconverged_stages or not self.mean_error <= USELESS:
+            return NOT_USABLE
+        return WIDE if self.mean_error > LARGE else USABLE
+
+    @property
+    def reason(self) -> str:
+        if self.unconverged_stages:
+            return "The sampler did not reach the released posterior, so the draws may be far off."
+        if self.verdict == NOT_USABLE:
+            return "The noise drowns the posterior; take more records, a larger epsilon, or a temperature below 1."
+        if self.verdict == WIDE:
+            return "The noise is as large as what the records leave open, and the intervals include it."
+        return "The noise is smaller than what the records leave open."
 
     def describe(self) -> str:
         counted = f"n = {self.n}"

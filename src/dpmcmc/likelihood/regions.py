@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 from dpmcmc.geometry import geometry
-from dpmcmc.likelihood.raveled import RaveledModel
 from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.raveled import RaveledModel
 
 REACH = 3.0  # of a region without a prior to draw from, in standard deviations of one record's posterior
 

@@ -35,11 +35,7 @@ def rehearse(plan: PlannedRelease, seed: int = 0) -> LikelihoodQuality:
             whole = plan.n / count * np.sum(features / np.maximum(lengths, 1.0), axis=0)
             return whole + plan.totals[stage].std * rng.normal(size=basis.size)
 
-        summary = None
-        if plan.summary is not None:
-            mean = np.mean(np.asarray(jax.vmap(plan.raveled.model.record_summary)(records)), axis=0)
-            summary = mean + plan.summary.std / plan.n * rng.normal(size=len(mean))
-        return of_draws(run_stages(plan.task(summary), sums, key), len(plan.totals), plan.n, plan.temperature)
+        return of_draws(run_stages(plan.task(), sums, key), len(plan.totals), plan.n, plan.temperature)
 
 
 def rehearsal_records(plan: PlannedRelease, key: Any) -> PyTree:

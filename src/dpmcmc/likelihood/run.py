@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.likelihood.basis import Basis
-from dpmcmc.likelihood.features import release_features, release_summary
+from dpmcmc.likelihood.features import release_features
 from dpmcmc.likelihood.plan import PlannedRelease
 from dpmcmc.likelihood.quality import of_draws
 from dpmcmc.likelihood.stages import Draws, run_stages
@@ -51,9 +51,9 @@ def draw(
     source: RandomSource,
     report: Callable[[int], None] = lambda stage: None,
 ) -> Draws:
-    """The draws. Only ``release_summary`` and ``release_features`` read records, and they release noisy sums."""
+    """The draws. Only ``release_features`` reads records, and it releases noisy sums."""
     with jax.enable_x64(True):
-        keys = source.random_words("noise", (len(plan.totals) + 1, *stream.KEY_SHAPE))
+        keys = source.random_words("noise", (len(plan.totals), *stream.KEY_SHAPE))
         public = jax.random.key(int(source.random_words("public", (1,))[0] >> 1))
         source.advance()  # no noise is ever drawn twice
         on_device = posterior.on_device()
@@ -62,8 +62,7 @@ def draw(
             report(stage)
             return release_features(plan.raveled, on_device, basis, plan.totals[stage], keys[stage])
 
-        summary = None if plan.summary is None else release_summary(plan.raveled, on_device, plan.summary, keys[-1])
-        return run_stages(plan.task(summary), sums, public)
+        return run_stages(plan.task(), sums, public)
 
 
 def _deal(plan: PlannedRelease, by_group: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.likelihood.basis import Basis
-from dpmcmc.likelihood.raveled import RaveledModel, compiled_values
 from dpmcmc.models.base import PyTree
+from dpmcmc.raveled import RaveledModel, compiled_values
 
 SIMULATED = 16_384
 TRIALS, TRIAL_RECORDS = 8, 2048  # simulated data sets that tell what an incomplete basis misses
 
 Simulator = Callable[[Any, PyTree, int], PyTree]
 """(key, θ, n) → n public records at θ."""
-
-
-class RecordsLike(NamedTuple):
-    """How to simulate records, and how far to trust that.
-
-    ``headroom``: real records stand out more, so clip so much later. ``confined``: keep to the regions from the start.
-    """
-
-    simulate: Simulator
-    headroom: float = 1.0
-    confined: bool = False
 
 
 def from_public(public_data: PyTree) -> Simulator:

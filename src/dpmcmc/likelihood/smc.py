@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.likelihood.raveled import RaveledModel
 from dpmcmc.models.base import PyTree
+from dpmcmc.raveled import RaveledModel
 
 LEAST_ESS = 0.5  # of a group's particles, after a step in temperature
 MOST_TEMPERATURES = 400

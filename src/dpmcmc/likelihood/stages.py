@@ -8,7 +8,6 @@ it is twice as wide, is the next region. The last has most of the budget and giv
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -17,9 +16,9 @@ import numpy as np
 
 from dpmcmc.likelihood import smc
 from dpmcmc.likelihood.basis import Basis
-from dpmcmc.likelihood.raveled import RaveledModel, compiled_values
 from dpmcmc.likelihood.regions import Normal, Region, root_of
-from dpmcmc.likelihood.simulation import RecordsLike, missed_nats, simulate
+from dpmcmc.likelihood.simulation import Simulator, missed_nats, simulate
+from dpmcmc.raveled import RaveledModel, compiled_values
 
 ANCHORS = 256
 GROUPS, LEAST_PARTICLES = 32, 64
@@ -28,7 +27,6 @@ WIDER = 1.5  # the normal that a stage's particles begin from, over the last sta
 PILOT_POWER = 0.25  # of the posterior that is the next stage's region
 MOST_NATS = 1e4  # a pilot's likelihood spans over its region: about a hundred times narrower, no more at a time
 TRUSTED = 0.95  # share of the region within which an incomplete basis is used at all
-NOISE_SPREAD = 1.5  # how much of the noise, in standard deviations, a normal region allows for
 MARGIN = 2.0  # real records may be less well caught than simulated ones
 
 Sums = Callable[[int, Basis], np.ndarray]
@@ -42,7 +40,7 @@ class Task(NamedTuple):
     region: Region
     n: int
     temperature: float
-    like: RecordsLike
+    simulate: Simulator
     noise: tuple[float, ...]  # of each stage, standard deviations over the clip
     particles: int  # of each group of the last stage, at least
 
@@ -60,23 +58,11 @@ class Draws(NamedTuple):
     unconverged_stages: int = 0  # whose particles did not get to their posterior step by step
     clipped: float = 0.0  # share of the last stage's simulated records that the clip shortens
 
-    def normal(self) -> Normal:
-        """Where the posterior is, ``NOISE_SPREAD`` times the noise included, as a normal.
-
-        The groups' means would tell too, but they are few: of their covariance the narrowest directions are far too
-        narrow, and a region must not be. The linear response to the noise (``quality.of_draws``) uses all particles.
-        """
-        theta, effects = (
-            (x - x.mean(axis=1, keepdims=True)).reshape(-1, x.shape[-1]) for x in (self.theta, self.effects)
-        )
-        within, response = theta.T @ theta / len(theta), theta.T @ effects / len(theta)
-        return Normal(self.theta.mean(axis=(0, 1)), root_of(within + NOISE_SPREAD**2 * response @ response.T))
-
 
 def run_stages(task: Task, sums: Sums, key: Any) -> Draws:
     """Draws of the posterior that knows its noise. Groups come in pairs with noise ±e."""
     key, first = jax.random.split(key)
-    points, confined = task.region.draw(first, PILOT_GROUPS * PILOT_PARTICLES), task.like.confined
+    points, confined = task.region.draw(first, PILOT_GROUPS * PILOT_PARTICLES), False
     unconverged = 0
     for stage, std in enumerate(task.noise):
         last = stage == len(task.noise) - 1
@@ -105,12 +91,8 @@ def run_stages(task: Task, sums: Sums, key: Any) -> Draws:
         cloud, converged = smc.sample(task.model, problem, begin.reshape(groups, count, -1), keys[5])
         points = cloud.reshape(-1, cloud.shape[-1])
         unconverged += not converged
-        if last or task.like.confined:
-            effects = _noise_effects(task, basis, points, std, power).reshape(*cloud.shape[:2], -1)
-            draws = Draws(cloud, effects, unconverged, basis.clipped)
-        if task.like.confined and not last:
-            points = draws.normal().draw(keys[5], len(points))
-    return draws
+    effects = _noise_effects(task, basis, points, std, power).reshape(*cloud.shape[:2], -1)
+    return Draws(cloud, effects, unconverged, basis.clipped)
 
 
 def _within_support(task: Task, points: np.ndarray, stage: int) -> np.ndarray:
@@ -123,9 +105,8 @@ def _within_support(task: Task, points: np.ndarray, stage: int) -> np.ndarray:
 def _basis(task: Task, points: np.ndarray, stage: int, keys: Any) -> Basis:
     """Functions for the log likelihood over the region that ``points`` were drawn from."""
     anchors = points[np.asarray(jax.random.choice(keys[0], len(points), (ANCHORS,), replace=False))]
-    records = simulate(task.model, points, task.like.simulate, keys[1:3])
-    basis = Basis.build(compiled_values(task.model), anchors, records, task.records, task.noise[stage] / 2)
-    return replace(basis, clip=task.like.headroom * basis.clip)
+    records = simulate(task.model, points, task.simulate, keys[1:3])
+    return Basis.build(compiled_values(task.model), anchors, records, task.records, task.noise[stage] / 2)
 
 
 def _particles(task: Task, confined: bool, last: bool) -> tuple[int, int]:
@@ -139,7 +120,7 @@ def _trusted(task: Task, basis: Basis, points: np.ndarray, normal: Normal, key: 
     """How far from the centre the basis is used, and how far off it is within, in nats."""
     reach = float(np.quantile(normal.distances(points), TRUSTED))
     records = task.n * task.temperature
-    return reach, missed_nats(task.model, basis, points, records, task.like.simulate, jax.random.fold_in(key, 1))
+    return reach, missed_nats(task.model, basis, points, records, task.simulate, jax.random.fold_in(key, 1))
 
 
 def _pilot_power(task: Task, basis: Basis, missed: float) -> float:

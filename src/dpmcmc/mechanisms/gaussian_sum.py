@@ -24,6 +24,7 @@ from jax import Array
 
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, Gaussian, SubsampledGaussian
+from dpmcmc.privacy.filter import LEAST_MULTIPLIER
 
 BASE_STD = 32
 """Standard deviation of the discrete Gaussian in the table."""
@@ -41,8 +42,8 @@ NOISE_STD = BASE_STD * math.sqrt((RATIO ** (2 * DRAWS) - 1) / (RATIO**2 - 1))
 CHARGED_STD = math.sqrt(NOISE_STD**2 - 1 / 12) * (1 - 2**-50)
 """That of the continuous Gaussian which, rounded to whole numbers, is the noise."""
 
-LEAST_MULTIPLIER = 1.0
-"""Below it the table's ends would show."""
+LARGEST_BOUND = math.floor(CHARGED_STD / (2 * LEAST_MULTIPLIER))
+"""The largest L2 norm, in units, that one record's term may have: that of the least noise multiplier."""
 
 MOST_COORDINATES = 2**14
 
@@ -130,35 +131,87 @@ class GaussianSum:
         return self.of_records(words, posterior.data, gradients)
 
     def of_records(self, words: Array, data: Any, vectors: Callable[[Any], Array]) -> Array:
-        """The noisy sum over all records of ``vectors(block of records)``, one row a record, block by block."""
-        n = jax.tree.leaves(data)[0].shape[0]
-        total = _in_blocks(lambda records: self.whole_sum(vectors(records)), data, n)
-        return (total + discrete_gaussian(words)).astype(jnp.float64) * self.unit
+        """The noisy sum over all records of ``vectors(block of records)``, one row a record, block by block.
+
+        The clip and the noise are compiled in; :func:`noisy_sum` is the same with both as arguments of the program.
+        """
+        self.check_dimension(words.shape[0])
+        return noisy_sum(words, data, vectors, self.bound, self.unit)
 
     def whole_sum(self, vectors: Array) -> Array:
-        """Σ round(clip(vᵢ)) in units. Private.
+        """Σ round(clip(vᵢ)) in units: :func:`whole_sum`. Private."""
+        self.check_dimension(vectors.shape[1])
+        return whole_sum(vectors, self.bound, self.unit)
 
-        Guarantee: each term is an integer vector of L2 norm at most ``bound``, which is checked in integers.
-        """
-        records, dimension = vectors.shape
-        self.check_dimension(dimension)
-        ball = self.bound - math.sqrt(dimension) / 2  # rounding moves a vector by √d/2 at most
-        columns = vectors.T  # one long row per number: reductions over the few numbers of a record run along it
-        finite = jnp.all(jnp.isfinite(columns), axis=0)
-        units = jnp.where(finite, columns, 0).astype(jnp.float64) / self.unit
-        largest = jnp.maximum(jnp.max(jnp.abs(units), axis=0), 1.0)
-        norm = largest * jnp.sqrt(jnp.sum((units * (1 / largest)) ** 2, axis=0))
-        rounded = jnp.round(units * jnp.minimum(1.0, ball / norm))
-        whole = jnp.where(jnp.isnan(rounded), 0, jnp.clip(rounded, -self.bound, self.bound))
-        if max(dimension * self.bound, records) * self.bound >= 2**53:  # below, every sum is exact in float64
-            whole = whole.astype(jnp.int64)
-        # 2^14 squares of numbers below 2^24.1 stay below 2^63; what floats got wrong ends here
-        inside = jnp.sum(whole**2, axis=0) <= self.bound**2
-        return jnp.sum(jnp.where(inside, whole, 0), axis=1).astype(jnp.int64)
+
+def noisy_sum(
+    words: Array, data: Any, vectors: Callable[[Any], Array], bound: Array | int, unit: Array | float
+) -> Array:
+    """Σ clip(vᵢ) with Gaussian noise over all records: ``GaussianSum.of_records`` for any ``bound`` and ``unit``.
+
+    Both may be traced, so that one compiled program serves every clip and noise multiplier:
+
+        run = jax.jit(lambda words, data, bound, unit: noisy_sum(words, data, vectors, bound, unit))
+        total.check_dimension(d)                            # what depends on the bound is checked before the call
+        run(words, data, total.bound, total.unit)           # costs total.event(n)
+
+    ``vectors`` maps a block of records to (rows, d), in any scale: the clip is ``bound``·``unit``. Columns of zeros are
+    allowed (drop their noise afterwards), so that few widths are compiled; they cost a margin of √d/2 units.
+
+    Guarantee: Gaussian(CHARGED_STD / (2·bound)) under substitution, whatever ``unit`` and ``vectors`` are.
+    """
+    width = words.shape[0]
+    n = jax.tree.leaves(data)[0].shape[0]
+    total = in_blocks(lambda records: whole_sum(vectors(records), bound, unit), data, n, block_of(width))
+    if total.shape != (width,):
+        raise ValueError(f"noise for {width} numbers was given, and vectors of {total.shape[0]}")
+    return (total + discrete_gaussian(words)).astype(jnp.float64) * unit
+
+
+def whole_sum(vectors: Array, bound: Array | int, unit: Array | float) -> Array:
+    """Σ round(clip(vᵢ)) in units, one row of ``vectors`` a record. Private.
+
+    Guarantee: each term is a vector of whole numbers of L2 norm at most ``bound`` (and at most ``LARGEST_BOUND``),
+    which is checked exactly; what floats got wrong before ends there. Reference: docs/theory/gaussian-sums.md, Lemma 1.
+    """
+    need_64_bits()
+    records, dimension = vectors.shape
+    if dimension > MOST_COORDINATES:
+        raise ValueError(f"sums of up to {MOST_COORDINATES} numbers can be released, got {dimension}")
+    radius = jnp.clip(jnp.asarray(bound, jnp.int64), 0, LARGEST_BOUND).astype(jnp.float64)
+    ball = jnp.maximum(radius - math.sqrt(dimension) / 2, 0.0)  # rounding moves a vector by √d/2 at most
+    columns = vectors.T  # one long row per number: reductions over the few numbers of a record run along it
+    finite = jnp.all(jnp.isfinite(columns), axis=0)
+    units = jnp.where(finite, columns, 0).astype(jnp.float64) * (1 / jnp.asarray(unit, jnp.float64))
+    largest = jnp.maximum(jnp.max(jnp.abs(units), axis=0), 1.0)
+    norm = largest * jnp.sqrt(jnp.sum((units * (1 / largest)) ** 2, axis=0))
+    rounded = jnp.round(units * jnp.minimum(1.0, ball / norm))
+    whole = jnp.where(jnp.isnan(rounded), 0.0, jnp.clip(rounded, -radius, radius))
+    kept = jnp.where(inside(whole, radius), whole, 0)
+    if records * LARGEST_BOUND >= 2**53:  # below, every sum over records is exact in float64
+        kept = kept.astype(jnp.int64)
+    return jnp.sum(kept, axis=1).astype(jnp.int64)
+
+
+def need_64_bits() -> None:
+    """Refuse to run where JAX would narrow 64-bit numbers silently, noise and whole numbers alike."""
+    if jax.dtypes.canonicalize_dtype(np.float64) != np.float64:
+        raise ValueError("sums with noise need 64 bits: run them inside jax.enable_x64(True)")
+
+
+def inside(whole: Array, radius: Array) -> Array:
+    """Whether each column of whole numbers, none above ``LARGEST_BOUND``, has an L2 norm of at most ``radius``.
+
+    Exact in float64: the sum of squares is compared with a number below 2^53, whatever the order of addition (Lemma 1).
+    """
+    return jnp.sum(whole**2, axis=0) <= radius**2
 
 
 BLOCK = 512
 """Records whose gradients are held at once: few enough to stay in a processor's cache with all chains."""
+
+BLOCK_NUMBERS = 2**17
+"""Of wide vectors, as many at once as have so many numbers together, a megabyte."""
 
 FORWARD = 16
 """Up to so many parameters, gradients are taken one parameter at a time (forward mode), all records at once."""
@@ -183,19 +236,22 @@ def record_gradients(posterior: Posterior, flat: Array, unravel: Any, records: A
     return jax.vmap(score, in_axes=(None, 0))(flat, records)
 
 
-def _in_blocks(add: Callable[[Any], Array], data: Any, n: int) -> Array:
-    """Σ add(block) over blocks of records."""
+def block_of(width: int) -> int:
+    """How many records to hold at once whose vectors have ``width`` numbers."""
+    return min(BLOCK, max(BLOCK_NUMBERS // width, BLOCK // 8))
+
+
+def in_blocks(add: Callable[[Any], Array], data: Any, n: int, size: int = BLOCK) -> Array:
+    """Σ add(block) over blocks of ``size`` records."""
 
     def block(start: Any, size: int) -> Any:
         return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, size), data)
 
-    full, rest = divmod(n, BLOCK)
+    full, rest = divmod(n, size)
     if full < 2:
         return add(data)
-    total = add(block(full * BLOCK, rest)) if rest else 0
-    return total + jax.lax.fori_loop(
-        1, full, lambda i, sofar: sofar + add(block(i * BLOCK, BLOCK)), add(block(0, BLOCK))
-    )
+    total = add(block(full * size, rest)) if rest else 0
+    return total + jax.lax.fori_loop(1, full, lambda i, sofar: sofar + add(block(i * size, size)), add(block(0, size)))
 
 
 def discrete_gaussian(words: Array) -> Array:

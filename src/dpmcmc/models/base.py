@@ -17,8 +17,9 @@ class ModelLike(Protocol):
     - ``log_ratio_bound(theta, theta_new)``: a bound on one record's |log ratio|, true for *every possible* record;
     - ``simulate(key, theta, n)``: n records drawn from the model, from public knowledge alone;
     - ``sample_prior(key)``: a draw of the prior, where a search that knows nothing begins;
-    - ``record_summary(record)`` and ``simulate_like(key, theta, n, summary)``: what of the records is worth releasing
-      first, a vector of norm at most 1, and records simulated from its noisy mean.
+    - ``covariates(record)`` and ``simulate_given(key, theta, x)``: the part of a record whose law the model does not
+      state, a vector of numbers within [−1, 1] by public declaration; and records whose covariates are the rows of x,
+      the rest drawn from the model. The library then releases what the covariates look like, and simulates with such.
 
     Functions of a record see that record alone, the others none: one that closes over the data voids every guarantee.
     """
@@ -54,18 +55,18 @@ class Model:
     log_ratio_bound: Callable[[PyTree, PyTree], Any] | None = None
     simulate: Callable[[Any, PyTree, int], PyTree] | None = None
     sample_prior: Callable[[Any], PyTree] | None = None
-    record_summary: Callable[[PyTree], Any] | None = None
-    simulate_like: Callable[..., PyTree] | None = None
+    covariates: Callable[[PyTree], Any] | None = None
+    simulate_given: Callable[[Any, PyTree, Any], PyTree] | None = None
 
     def __post_init__(self) -> None:
         for name in ("log_prior", "log_likelihood"):
             if not callable(getattr(self, name)):
                 raise TypeError(f"Model: {name} must be a function, got {getattr(self, name)!r}")
-        for name in ("log_ratio_bound", "simulate", "sample_prior", "record_summary", "simulate_like"):
+        for name in ("log_ratio_bound", "simulate", "sample_prior", "covariates", "simulate_given"):
             if has(self, name) and not callable(getattr(self, name)):
                 raise TypeError(f"Model: {name} must be a function or None, got {getattr(self, name)!r}")
-        if has(self, "record_summary") != has(self, "simulate_like"):
-            raise TypeError("Model: record_summary and simulate_like belong together; give both or neither")
+        if has(self, "covariates") != has(self, "simulate_given"):
+            raise TypeError("Model: covariates and simulate_given belong together; give both or neither")
 
 
 @dataclass(frozen=True, eq=False)

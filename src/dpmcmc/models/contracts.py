@@ -36,8 +36,8 @@ def check_model(model: ModelLike, theta: PyTree | None = None, n: int = 20_000, 
             check_scores(model, theta, records)
             if has(model, "log_ratio_bound"):
                 check_bound(model, theta, records, keys[3])
-            if has(model, "record_summary"):
-                check_summary(model, theta, records, keys[4])
+            if has(model, "covariates"):
+                check_covariates(model, theta, records, keys[4])
 
 
 def check_start(model: ModelLike) -> None:
@@ -47,7 +47,7 @@ def check_start(model: ModelLike) -> None:
     assert np.isfinite(log_prior), f"log_prior(init) = {log_prior}: move init to where the prior is positive"
 
 
-def check_scores(model: ModelLike, theta: PyTree, records: PyTree) -> None:
+def check_scores(model: ModelLike, theta: PyTree, records: PyTree, source: str = "simulate") -> None:
     """Simulated records are those of the log likelihood: scores average to zero, their squares to minus the Hessian."""
     flat, unravel = ravel_pytree(jax.tree.map(jnp.asarray, theta))
 
@@ -57,9 +57,9 @@ def check_scores(model: ModelLike, theta: PyTree, records: PyTree) -> None:
     scores = np.asarray(jax.vmap(jax.grad(log_likelihood), (None, 0))(flat, records))
     curvature = np.asarray(jax.vmap(jax.hessian(log_likelihood), (None, 0))(flat, records))
     assert np.all(np.isfinite(scores)), "the gradient of log_likelihood is not finite at simulated records"
-    _averages_to_zero(scores, "the mean score of simulated records", "simulate and log_likelihood disagree")
+    _averages_to_zero(scores, "the mean score of simulated records", f"{source} and log_likelihood disagree")
     both = scores[:, :, None] * scores[:, None, :] + curvature
-    _averages_to_zero(both.reshape(len(both), -1), "E[score·scoreᵀ + Hessian]", "simulate and log_likelihood disagree")
+    _averages_to_zero(both.reshape(len(both), -1), "E[score·scoreᵀ + Hessian]", f"{source} and log_likelihood disagree")
 
 
 def check_prior_draws(model: ModelLike, key: Any, n: int) -> None:
@@ -82,15 +82,20 @@ def check_bound(model: ModelLike, theta: PyTree, records: PyTree, key: Any) -> N
         assert largest <= bound * (1 + 1e-9), f"a log ratio of {largest:.6g} exceeds log_ratio_bound = {bound:.6g}"
 
 
-def check_summary(model: ModelLike, theta: PyTree, records: PyTree, key: Any) -> None:
-    """Summaries have norm at most 1, and records simulated from their mean have the shape of records."""
+def check_covariates(model: ModelLike, theta: PyTree, records: PyTree, key: Any) -> None:
+    """Covariates lie in [−1, 1], and records simulated with them have them, the shape of records and their law."""
     given: Any = model
-    summaries = np.asarray(jax.vmap(given.record_summary)(records))
-    longest = np.linalg.norm(summaries, axis=1).max()
-    assert longest <= 1 + 1e-12, f"record_summary has norm {longest:.6g}, more than 1: it would be clipped"
-    like = given.simulate_like(key, theta, 16, summary=jnp.asarray(summaries.mean(axis=0)))
-    shapes = jax.tree.map(lambda leaf: jnp.shape(leaf)[1:], like)
-    assert shapes == jax.tree.map(lambda leaf: jnp.shape(leaf)[1:], records), f"simulate_like gives records {shapes}"
+    assert has(model, "simulate_given"), "covariates and simulate_given belong together; give both or neither"
+    x = jax.vmap(given.covariates)(records)
+    assert jnp.ndim(x) == 2, f"covariates must give a vector for each record, got shape {jnp.shape(x)[1:]}"
+    largest = float(jnp.max(jnp.abs(x)))
+    assert largest <= 1, f"a covariate of {largest:.6g} is outside [−1, 1]: scale it by public bounds and clip it"
+    again = given.simulate_given(key, theta, x)
+    shapes, expected = (jax.tree.map(jnp.shape, tree) for tree in (again, records))
+    assert shapes == expected, f"simulate_given gives records of shapes {shapes}, simulate of {expected}"
+    off = float(jnp.max(jnp.abs(jax.vmap(given.covariates)(again) - x)))
+    assert off <= 1e-6, f"the covariates of records from simulate_given are off by {off:.3g} from those it was given"
+    check_scores(model, theta, again, "simulate_given")
 
 
 def _averages_to_zero(values: np.ndarray, what: str, why: str) -> None:

@@ -30,8 +30,18 @@ from dpmcmc.privacy.events import (
     SubsampledPenaltyBit,
     range_of,
 )
-from dpmcmc.privacy.filter import CurveFilter, Filter, RenyiFilter, ZcdpFilter, best_order, zcdp, zcdp_of
+from dpmcmc.privacy.filter import (
+    CurveFilter,
+    Filter,
+    GaussianFilter,
+    RenyiFilter,
+    ZcdpFilter,
+    best_order,
+    zcdp,
+    zcdp_of,
+)
 from dpmcmc.privacy.renyi import renyi, renyi_of
+from dpmcmc.privacy.spending import Spending
 
 __all__ = [
     "ADD_REMOVE",
@@ -44,6 +54,7 @@ __all__ = [
     "Event",
     "Filter",
     "Gaussian",
+    "GaussianFilter",
     "MetropolisBit",
     "NonPrivate",
     "PenaltyBit",
@@ -51,6 +62,7 @@ __all__ = [
     "RenyiFilter",
     "Repeat",
     "Selection",
+    "Spending",
     "Steps",
     "SubsampledBarkerBit",
     "SubsampledGaussian",

@@ -2,9 +2,10 @@
 
 The cost of a step may depend on what was released before it (a clip bound proportional to the length of the proposal,
 say). A filter looks at the next event's price *before* it runs and refuses it when the sum would pass a limit fixed
-in advance. Two kinds are proven (Feldman & Zrnic 2021):
+in advance. Three kinds are proven (Feldman & Zrnic 2021; Smith & Thakurta 2022):
 
 - zCDP: Σρ_t ≤ ρ almost surely gives ρ-zCDP, whichever order is used to convert afterwards;
+- Gaussian releases alone: Σμ_t² ≤ μ² gives what one Gaussian with multiplier 1/μ has;
 - Rényi at orders and limits fixed in advance: Σ R_α,t ≤ B(α) for *every* order kept. Going on while some order fits
   is not proven, and not offered.
 
@@ -29,9 +30,13 @@ from dpmcmc.privacy.account import is_free, parts
 from dpmcmc.privacy.bound import Bound
 from dpmcmc.privacy.convert import epsilon_at, epsilon_from_renyi, least_over_orders, renyi_limit, zcdp_limit
 from dpmcmc.privacy.events import Event, Gaussian, PenaltyBit, range_of
+from dpmcmc.privacy.gaussian import gaussian_epsilon, gaussian_mu_limit
 from dpmcmc.privacy.renyi import renyi
 
 _ROUND_UP = 1 + 2**-50
+
+LEAST_MULTIPLIER = 1.0
+"""Gaussian releases with less noise are not proven in machine arithmetic: docs/theory/gaussian-sums.md, Claim 3."""
 
 
 def zcdp(event: Event) -> float:
@@ -116,6 +121,49 @@ class ZcdpFilter(Plain):
         rho = self.limit if spent is None else spent
         value, order = epsilon_from_renyi(lambda orders: rho * orders * _ROUND_UP, delta)
         return Bound(value, f"zCDP filter, order {order:.4g}")
+
+
+@dataclass(frozen=True)
+class GaussianFilter(Plain):
+    """Σ μ_t²/2 ≤ ``limit`` over Gaussian releases with noise multipliers 1/μ_t ≥ 1, at most ``most_releases`` of them.
+
+    Multipliers, and whether to go on, may depend on what was released; :class:`~dpmcmc.privacy.spending.Spending` keeps
+    count. Nothing but Gaussian releases may run under it.
+
+    Guarantee: whatever passes is what one Gaussian release with multiplier 1/:attr:`mu` is, (ε, δ)-DP by
+    :meth:`epsilon`; and ``limit``-zCDP.
+    """
+
+    limit: float
+    most_releases: int
+
+    def __post_init__(self) -> None:
+        _check_limit(self, self.limit)
+        if self.most_releases != int(self.most_releases) or self.most_releases < 1:
+            raise ValueError(f"GaussianFilter: most_releases must be at least 1, got {self.most_releases!r}")
+
+    @classmethod
+    def for_budget(cls, epsilon: float, delta: float, most_releases: int) -> GaussianFilter:
+        """The filter whose limit just implies (ε, δ)-DP."""
+        return cls.of_mu(gaussian_mu_limit(epsilon, delta), most_releases)
+
+    @classmethod
+    def of_mu(cls, mu: float, most_releases: int) -> GaussianFilter:
+        """The filter whose releases have ``mu`` together: Σ 1/multiplier² ≤ mu²."""
+        return cls(mu**2 / 2 * (1 - 2**-50), most_releases)
+
+    @property
+    def mu(self) -> float:
+        """Sensitivity of the one release that stands for all, in standard deviations; rounded up."""
+        return math.sqrt(2 * self.limit) * _ROUND_UP
+
+    def fits(self, epsilon: float, delta: float) -> bool:
+        """Whether whatever passes is (ε, δ)-DP."""
+        return self.limit <= self.for_budget(epsilon, delta, self.most_releases).limit
+
+    def epsilon(self, delta: float) -> Bound:
+        """ε at any δ of everything that passes the filter."""
+        return Bound(gaussian_epsilon(self.mu, delta), "Gaussian filter")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,112 @@
+"""What the rows of the bank say: silent failures, crashes, errors against the oracle, coverage, honesty, verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from dpmcmc_experiments.figures import Check, Settings
+from dpmcmc_experiments.trust.base import FAMILIES
+from dpmcmc_experiments.trust.harness import LEVEL
+
+FAR = 4.0  # released standard deviations by which a parameter must not be off unless the release warns
+UNWARNED = ("usable", "wide", "")  # a release without a verdict warns of nothing
+NEAR = 1.5
+CELL = ["problem", "epsilon"]
+
+
+def crashed(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[_texts(rows, "exception") != ""]
+
+
+def answered(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[_texts(rows, "exception") == ""]
+
+
+def silent_failures(rows: pd.DataFrame) -> pd.DataFrame:
+    """Releases that warn of nothing and have a parameter more than ``FAR`` released standard deviations off."""
+    kept = answered(rows)
+    return kept[_texts(kept, "verdict").isin(UNWARNED) & ~(kept["worst"] <= FAR)]
+
+
+def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
+    """How often each verdict was given, by problem; crashes as one of them."""
+    named = _texts(rows, "verdict").mask(_texts(rows, "exception") != "", "crash").replace("", "none")
+    return pd.crosstab(rows["problem"], named).reindex(pd.unique(rows["problem"]))
+
+
+def errors(rows: pd.DataFrame) -> pd.DataFrame:
+    """Medians by family and ε: of what was found, of the oracle, and of their ratio."""
+    kept = answered(rows).assign(ratio=lambda t: t["found_error"] / t["oracle"])
+    return _by_family(kept)[["found_error", "oracle", "ratio"]].median()
+
+
+def coverage(rows: pd.DataFrame) -> pd.DataFrame:
+    """Shares of 90 % intervals that hold the exact mean, and the truth where there is one, with standard errors.
+
+    Errors are over releases, as the parameters of one release are not independent.
+    """
+    kept = answered(rows)
+    shares = kept.assign(mean=kept["covered_mean"] / kept["d"], truth=kept["covered_truth"] / kept["d"])
+    grouped = _by_family(shares)[["mean", "truth"]]
+    found = grouped.mean()
+    deviation = grouped.std() / np.sqrt(grouped.count())
+    return found.join(deviation.add_suffix("_error")).join(grouped.count()["truth"].rename("data_sets"))
+
+
+def honesty(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of each problem and ε: medians over releases of what was said and found, and their ratio."""
+    kept = answered(rows).groupby(CELL, sort=False)[["said_error", "found_error"]].median().dropna()
+    return kept.assign(ratio=kept["said_error"] / kept["found_error"])
+
+
+def is_near(ratio: pd.Series) -> pd.Series:
+    return (ratio <= NEAR) & (ratio >= 1 / NEAR)
+
+
+def by_method(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of each problem, ε and method: median error found, share of intervals that hold the exact mean, crashes."""
+    kept = rows.assign(mean=rows["covered_mean"] / rows["d"], crash=_texts(rows, "exception") != "")
+    grouped = kept.groupby([*CELL, "method"], sort=False)
+    return grouped.agg(
+        found=("found_error", "median"),
+        worst=("worst", "median"),
+        covered=("mean", "mean"),
+        seconds=("seconds", "median"),
+        crashes=("crash", "sum"),
+    )
+
+
+def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
+    """What is claimed of the default method."""
+    failures, crashes = silent_failures(rows), crashed(rows)
+    listed = ", ".join(f"{r.problem} ε = {r.epsilon:g}: {r.worst:.1f}" for r in failures.itertuples())
+    checks = [
+        Check("no release crashes", f"{len(crashes)} of {len(rows)}", crashes.empty),
+        Check(
+            f"no release without a warning has a parameter more than {FAR:g} of its standard deviations off",
+            f"{len(failures)} of {len(rows)}" + (f"; {listed}" if listed else ""),
+            failures.empty,
+        ),
+    ]
+    if settings.quick or answered(rows).empty:
+        return checks
+    near = is_near(honesty(rows)["ratio"])
+    claim = f"what releases say of their error is within a factor of {NEAR:g} in at least 80 % of the cells"
+    checks.append(Check(claim, f"{near.sum()} of {len(near)}", bool(near.mean() >= 0.8)))
+    covered = coverage(rows)
+    low = covered[covered["mean"] + 2 * covered["mean_error"].fillna(0) < LEVEL]
+    listed = ", ".join(f"{family} ε = {epsilon:g}: {row['mean']:.0%}" for (family, epsilon), row in low.iterrows())
+    claim = "90 % intervals hold 90 % of the exact posterior means in every family, within two standard errors"
+    return [*checks, Check(claim, listed or "all", low.empty)]
+
+
+def _texts(rows: pd.DataFrame, column: str) -> pd.Series:
+    return rows[column].fillna("").astype(str)
+
+
+def _by_family(rows: pd.DataFrame) -> pd.api.typing.DataFrameGroupBy:
+    numbers = rows.assign(family=pd.Categorical(rows["family"], [f for f in FAMILIES if f in set(rows["family"])]))
+    for column in ("found_error", "oracle", "covered_truth"):
+        numbers[column] = pd.to_numeric(numbers[column], errors="coerce")
+    return numbers.groupby(["family", "epsilon"], observed=True)

@@ -1,0 +1,38 @@
+"""What regressions of counts share: what a count is, and drawing one."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpmcmc.models.regression import Regression
+
+MOST_LOG_RATE = 20.0
+"""A mean of e²⁰, half a billion: no larger one is simulated, so that counts fit 32 bits."""
+
+
+class CountRegression(Regression):
+    """y in 0, 1, 2, … with mean e^η. Counts above the public limit ``most``, if there is one, are moved to it.
+
+    So are simulated ones, of which there are absurd ones far out in the prior: what no record can be would only make
+    the noise larger. The log likelihood takes a moved count for an exact one: choose a limit that few records reach.
+    """
+
+    most: int | None
+
+    def __post_init__(self) -> None:
+        if self.most is not None and not (self.most >= 1 and self.most == int(self.most)):
+            raise ValueError(f"most must be a whole number of at least 1, or None for no limit, got {self.most!r}")
+        super().__post_init__()
+
+    def encode_outcome(self, values: np.ndarray, name: str) -> np.ndarray:
+        if not np.all(np.isnan(values) | ((values >= 0) & (values == np.floor(values)))):
+            raise ValueError(f"the outcome {name!r} must be a count: 0, 1, 2, …; round or recode it first")
+        return values if self.most is None else np.minimum(values, self.most)
+
+    def draw_counts(self, key: Array, log_rate: Array) -> Array:
+        """Poisson counts, whatever the rates."""
+        counts = jax.random.poisson(key, jnp.exp(jnp.minimum(log_rate, MOST_LOG_RATE)), dtype=int)
+        return counts if self.most is None else jnp.minimum(counts, self.most)

@@ -1,0 +1,105 @@
+"""The covariates one by one: distributions on [−1, 1] from noisy counts, in bins that follow the records.
+
+The first bins are even; the next ones are quantiles of what the last ones showed, so that a covariate that fills a
+thousandth of its declared range is seen as well as one that fills it. Values at the bounds, where 0/1 covariates
+always are, have bins of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+from scipy.special import ndtr
+
+BINS = 20
+ATOM = 1e-6  # width of the bins at the bounds
+TAILS = 3  # bins on each side, ever wider, in the last round
+TWO_VALUED = 0.9  # a mass at the bounds beyond which a covariate is taken for 0/1
+STANDS_OUT = 4.5  # standard deviations of the noise that a count far from the others must have to be believed
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """Piecewise uniform distributions, one row a covariate: ``edges`` (k, BINS + 1) and ``mass`` (k, BINS)."""
+
+    edges: np.ndarray
+    mass: np.ndarray
+
+    @classmethod
+    def from_counts(cls, edges: np.ndarray, counts: np.ndarray, std: float, n: int) -> Marginals:
+        rows = [believed(row, std, n, edge) for row, edge in zip(counts, edges, strict=True)]
+        return cls(edges, np.stack(rows))
+
+    @property
+    def cumulated(self) -> np.ndarray:
+        """P(x ≤ edge), increasing strictly."""
+        sums = np.concatenate([np.zeros((len(self.mass), 1)), np.cumsum(self.mass, axis=1)], axis=1)
+        return sums + 1e-12 * np.arange(BINS + 1)
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether some covariate, not only at its bounds, fills so few bins that finer ones are needed."""
+        few = np.sum(self.mass > 0.02, axis=1) <= 3
+        return bool(np.any(few & (self.mass[:, 0] + self.mass[:, -1] < 0.9)))
+
+    def quantiles(self, ranks: np.ndarray) -> np.ndarray:
+        """Covariates (n, k) at ranks in [0, 1]."""
+        rows = zip(ranks.T, self.cumulated, self.edges, strict=True)
+        return np.stack([np.interp(rank, sums, edge) for rank, sums, edge in rows], axis=1)
+
+    def from_normals(self, normals: np.ndarray) -> np.ndarray:
+        """Covariates from standard normals (n, k), correlated as one likes."""
+        return self.quantiles(ndtr(normals))
+
+    def finer_edges(self, last: bool) -> np.ndarray:
+        """Edges at quantiles; in the ``last`` round with wide bins for the tails beyond the middle 98 %."""
+        rows = zip(self.cumulated, self.edges, strict=True)
+        return np.stack([_finer(sums, edges, last) for sums, edges in rows])
+
+
+def first_edges(covariates: int) -> np.ndarray:
+    even = np.concatenate([[-1.0], np.linspace(ATOM - 1, 1 - ATOM, BINS - 1), [1.0]])
+    return np.tile(even, (covariates, 1))
+
+
+def believed(counts: np.ndarray, std: float, n: int, edges: np.ndarray) -> np.ndarray:
+    """Masses from noisy counts: all bins near the middle 70 %, and of the others those that stand out from the noise.
+
+    Noise that is spread over far bins would make a narrow covariate look wide.
+    """
+    cumulated = np.append(0.0, np.clip(isotonic_regression(np.cumsum(counts)).x / n, 0, 1))
+    cumulated[-1] = 1.0
+    low, high = np.interp([0.15, 0.85], np.maximum.accumulate(cumulated) + 1e-12 * np.arange(len(edges)), edges)
+    low = edges[max(np.searchsorted(edges, low, side="right") - 1, 0)]
+    high = edges[min(np.searchsorted(edges, high), len(edges) - 1)]
+    width = max(high - low, 1e-9)
+    core = (edges[1:] > low - width) & (edges[:-1] < high + width)
+    kept = core | (counts > STANDS_OUT * std)
+    mass = np.zeros(len(counts))
+    mass[kept] = _onto_simplex(counts[kept], n) / n
+    if mass[0] + mass[-1] > TWO_VALUED:  # the rarer of two values is there, though it may be lost in the noise
+        rare = 0 if mass[0] < mass[-1] else -1
+        mass[rare] = max(mass[rare], min(std / n, 0.1))
+    return mass / mass.sum()
+
+
+def _onto_simplex(counts: np.ndarray, total: float) -> np.ndarray:
+    """The nearest numbers, none negative, that add up to ``total``."""
+    descending = np.sort(counts)[::-1]
+    over = (np.cumsum(descending) - total) / np.arange(1, len(counts) + 1)
+    return np.maximum(counts - over[np.nonzero(descending > over)[0][-1]], 0.0)
+
+
+def _finer(cumulated: np.ndarray, edges: np.ndarray, last: bool) -> np.ndarray:
+    if last:
+        middle = np.interp(np.linspace(0.01, 0.99, BINS - 3 - 2 * TAILS), cumulated, edges)
+        width = max(middle[-1] - middle[0], 1e-5) / 2
+        up = middle[-1] + np.geomspace(width, max(1 - middle[-1], 2 * width), TAILS + 1)[:-1]
+        down = middle[0] - np.geomspace(width, max(1 + middle[0], 2 * width), TAILS + 1)[:-1]
+        inner = np.concatenate([down, middle, up])
+    else:
+        inner = np.interp(np.linspace(0, 1, BINS - 1)[1:-1], cumulated, edges)
+    inner = np.sort(np.clip(inner, ATOM - 1, 1 - ATOM)) + 1e-10 * np.arange(len(inner))
+    return np.concatenate([[-1.0, ATOM - 1], np.minimum(inner, 1 - ATOM), [1 - ATOM, 1.0]])

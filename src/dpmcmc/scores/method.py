@@ -1,0 +1,116 @@
+"""The default for models with covariates: sums of scores at a moving centre, then any number of draws for free.
+
+See docs/theory/score-release.md for what is released and why it is enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpmcmc.charge import Purse, of_releases
+from dpmcmc.geometry import check_simulates
+from dpmcmc.method import RunFailed, check_budget, posterior_of
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.posterior import check_data
+from dpmcmc.privacy import Budget, GaussianFilter
+from dpmcmc.randomness import RandomSource
+from dpmcmc.raveled import RaveledModel
+from dpmcmc.receipts import Receipt
+from dpmcmc.release import Release
+from dpmcmc.scores.plan import MOST_RELEASES, PlannedScores
+from dpmcmc.scores.quality import ScoreQuality
+from dpmcmc.scores.rehearsal import advice, rehearse
+from dpmcmc.scores.run import run
+
+DRAWS = 2048  # of all chains together
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreRelease:
+    """Release sums of scores where the posterior is, and draw from the likelihood that they give.
+
+        dp.sample(regression, data, 1.0, 1e-6)                                    # the default for regressions
+        dp.sample(model, data, 1.0, 1e-6, method=dp.ScoreRelease())               # for any smooth model that simulates
+
+    For posteriors that are near normal at the number of records there is. First the distribution of the covariates is
+    learnt, if the model has any; then the posterior is found and measured, with clips that follow the records. The
+    number of releases depends on what they show; the budget does not.
+
+    - ``public_data``: public records whose covariates are like the private ones', which then need not be learnt.
+
+    Guarantee: Gaussian releases under one filter, charged before the first is made.
+    Reference: docs/theory/score-release.md, docs/theory/filter.md.
+    """
+
+    public_data: PyTree | None = None
+
+    def plan(
+        self,
+        model: ModelLike,
+        n: int,
+        budget: Budget | None,
+        *,
+        draws: int | None = None,
+        chains: int = 2,
+        temperature: float | None = None,
+        spent: tuple[Receipt, ...] = (),
+    ) -> ScorePlan:
+        """Fix the filter and charge it. No record is read."""
+        budget = check_budget(n, budget)
+        public = None if self.public_data is None else check_data(self.public_data)
+        check_simulates(model, None)
+        purse = Purse(budget, of_releases(MOST_RELEASES), spent)
+        rule = GaussianFilter.of_mu(purse.mu, MOST_RELEASES)
+        guarantee, receipt = purse.charge("scores", rule=rule)
+        assert guarantee is not None  # Gaussian sums over all records are proven at every ε
+        return ScorePlan(
+            model=model,
+            raveled=RaveledModel.of(model),
+            n=n,
+            chains=chains,
+            draws=DRAWS // chains if draws is None else draws,
+            temperature=1.0 if temperature is None else temperature,
+            budget=budget,
+            guarantee=guarantee,
+            receipts=(*spent, receipt),
+            rule=rule,
+            public_data=public,
+        )
+
+
+class ScorePlan(PlannedScores):
+    """A score release whose cost fits the budget, ready to run. Printing it rehearses it and says the result."""
+
+    def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
+        """Release the sums of ``data`` and draw. Interrupted, it returns nothing and has spent its budget."""
+        posterior = posterior_of(self, data)
+        try:
+            return run(self, posterior, RandomSource(seed), progress)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            raise RunFailed(self, error) from error
+
+    @cached_property
+    def rehearsals(self) -> tuple[ScoreQuality, ...]:
+        """Runs on simulated (or public) records, the best first; made when first asked for."""
+        return rehearse(self)
+
+    @property
+    def expected(self) -> ScoreQuality:
+        """What to expect: the middle of the rehearsals."""
+        return self.rehearsals[len(self.rehearsals) // 2]
+
+    def __str__(self) -> str:
+        least, most = self.rehearsals[0].mean_error, self.rehearsals[-1].mean_error
+        method = self.describe()
+        lines = [
+            "Plan: no record is read and nothing is spent yet.",
+            f"The release will be {self.guarantee}.",
+            f"{method[0].upper()}{method[1:]}; {self.chains} × {self.draws} draws.",
+            f"Expected, from rehearsals on simulated records: {self.expected.verdict}; posterior means off by "
+            f"{least:.2f} to {most:.2f} posterior standard deviations, which intervals include. Real records unlike "
+            "simulated ones can do worse, and the release will say so.",
+        ]
+        return "\n".join([*lines, *filter(None, [advice(self, self.expected)])])

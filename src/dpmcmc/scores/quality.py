@@ -1,0 +1,117 @@
+"""Whether a score release can be used: from its sums and public settings alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpmcmc.quality import NOT_USABLE, USABLE, WIDE, Quality
+from dpmcmc.scores import matrices
+from dpmcmc.scores.stages import Found
+from dpmcmc.scores.step import Knowledge
+
+CONTRADICTION = 1e-3  # probability of a last surprise as large, below which the stages contradict each other
+NO_CURVATURE = 0.25  # relative error of the information beyond which steps and intervals cannot be relied on
+LIKE_PRIOR = 0.9  # standard deviations over the prior's, of most parameters: the sums say hardly anything
+NOISY = 1.0  # errors of means, in posterior standard deviations, beyond which intervals are mostly noise
+
+
+@dataclass(frozen=True)
+class ScoreQuality(Quality):
+    """What the privacy noise and the clip do, against the posterior without privacy.
+
+    - ``mean_error``: of posterior means, root mean square over parameters, in posterior standard deviations; intervals
+      include it;
+    - ``surprise``: the probability of sums that disagree as much as the last one did with those before it;
+    - ``information_error``: relative, of the information that steps and intervals rest on;
+    - ``like_prior``: the median of the draws' standard deviations over the prior's, 0 where the prior has none;
+    - ``clipped``: estimated share of the real records that the last clip shortens;
+    - ``stages``: sums of scores that were released; ``failed``: whether arithmetic ended the search early.
+    """
+
+    mean_error: float
+    surprise: float
+    information_error: float
+    like_prior: float
+    clipped: float
+    stages: int
+    failed: bool
+    n: int
+    temperature: float
+
+    @property
+    def effective_draws(self) -> float:
+        """Independent draws of the posterior without privacy whose mean would be off by as much."""
+        return 1 / max(self.mean_error, 1e-9) ** 2
+
+    @property
+    def widening(self) -> float:
+        """How much wider intervals are."""
+        return math.sqrt(1 + self.mean_error**2)
+
+    @property
+    def verdict(self) -> str:
+        if self.failed or self.surprise < CONTRADICTION or self.information_error > NO_CURVATURE:
+            return NOT_USABLE
+        if self.like_prior > LIKE_PRIOR or not math.isfinite(self.mean_error):
+            return NOT_USABLE
+        return WIDE if self.mean_error > NOISY else USABLE
+
+    @property
+    def reason(self) -> str:
+        more = "a larger epsilon, more records, fewer covariates or a temperature below 1"
+        if self.failed:
+            return f"The search ended early for numerical reasons; what was released is kept. Remedy: {more}."
+        if self.surprise < CONTRADICTION:
+            return (
+                f"The last released sum contradicts the ones before it (probability {self.surprise:.1g}): the search "
+                "has not settled, or the records are unlike the model. The means are a rough location at best, and a "
+                f"place to begin from (init=) with a new budget. Remedy: narrower bounds, another model, or {more}."
+            )
+        if self.information_error > NO_CURVATURE:
+            return f"The noise hides how much the records tell about the parameters. Remedy: {more}."
+        if self.verdict == NOT_USABLE:
+            return f"The draws say hardly more than the prior: the noise drowns the records. Remedy: {more}."
+        if self.verdict == WIDE:
+            return (
+                f"Intervals include the privacy noise, which moves means by about {self.mean_error:.1f} posterior "
+                f"standard deviations. To narrow them: {more}."
+            )
+        return (
+            f"The privacy noise moves means by about {self.mean_error:.2f} posterior standard deviations, and intervals "
+            "include it."
+        )
+
+    def describe(self) -> str:
+        counted = f"n = {self.n}"
+        if self.temperature != 1:
+            counted += f", tempered to count as {self.n * self.temperature:.0f}"
+        return (
+            f"Quality: {counted}; the privacy noise moves posterior means by about {self.mean_error:.2f} posterior "
+            f"standard deviations, which the intervals include. {self.stages} sums of scores; about {self.clipped:.1%} "
+            f"of the records are clipped; the last sum agrees with the others (p = {self.surprise:.2g}); the "
+            f"information is known to about {self.information_error:.0%}."
+        )
+
+
+def of_found(found: Found, likelihood: Knowledge, n: int, temperature: float, failed: bool) -> ScoreQuality:
+    """From the end of a search: the variance that the released likelihood has beyond the posterior without privacy."""
+    state, here = found.state, found.picture
+    private = np.diag(matrices.power(likelihood.precision + here.prior_precision, -1, 1e-14))
+    exact = np.diag(here.posterior_covariance(temperature * n))
+    prior = np.diag(here.prior_precision)
+    known = prior > 0
+    like_prior = np.median(np.sqrt(private[known] * prior[known])) if known.any() else 0.0
+    return ScoreQuality(
+        mean_error=float(np.sqrt(np.mean(np.maximum(private - exact, 0.0) / exact))),
+        surprise=state.surprises[-1] if state.surprises else 0.0,
+        information_error=state.ratio_error,
+        like_prior=float(like_prior),
+        clipped=state.measured[-1].beyond if state.measured else 0.0,
+        stages=len(state.measured),
+        failed=failed,
+        n=n,
+        temperature=temperature,
+    )

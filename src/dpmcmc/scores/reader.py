@@ -1,0 +1,125 @@
+"""The one place where a score release reads records: noisy counts and sums, each paid for before it is made."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpmcmc.mechanisms import stream
+from dpmcmc.mechanisms.counts import Histograms, noisy_counts
+from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum, noisy_sum
+from dpmcmc.models.base import PyTree
+from dpmcmc.posterior import Posterior
+from dpmcmc.privacy import GaussianFilter, Spending
+from dpmcmc.raveled import RaveledModel
+from dpmcmc.scores.vectors import Arguments, Vectors, covariates_of
+
+
+class Noisy(NamedTuple):
+    """Sums or counts, and the standard deviation of the noise of each."""
+
+    values: np.ndarray
+    std: float
+
+
+class Reader:
+    """Records that give nothing but noisy sums, as long as the filter allows.
+
+    Every method takes a ``share`` of μ², pays for it and then reads the records; all arguments are public.
+
+    Guarantee: Gaussian releases under ``rule``, whatever is asked and however it depends on earlier answers.
+    Reference: docs/theory/filter.md, docs/theory/gaussian-sums.md.
+    """
+
+    def __init__(self, model: RaveledModel, posterior: Posterior, rule: GaussianFilter, keys: np.ndarray) -> None:
+        if len(keys) < rule.most_releases:
+            raise ValueError(f"{rule.most_releases} releases need as many keys, got {len(keys)}")
+        self.model, self.n = model, posterior.n
+        self._posterior, self._keys, self._spending = posterior, keys, Spending(rule)
+
+    @property
+    def mu(self) -> float:
+        """What all releases have together."""
+        return self._spending.rule.mu
+
+    @property
+    def left(self) -> float:
+        """The share of μ² that is left."""
+        return self._spending.left / self.mu**2
+
+    def covariate_counts(self, edges: np.ndarray, share: float) -> Noisy:
+        """Noisy counts (k, bins) of the covariates between inner ``edges`` (k, bins − 1)."""
+        columns, bins = edges.shape[0], edges.shape[1] + 1
+        return self._counts(_covariate_bins(self.model), jnp.asarray(edges), columns, bins, share)
+
+    def norm_counts(self, vectors: Vectors, arguments: Arguments, edges: np.ndarray, share: float) -> Noisy:
+        """Noisy counts (1, bins) of the norms of vectors, up to each of the ``edges``; larger ones are in the last."""
+        inner = (*map(jnp.asarray, arguments), jnp.asarray(edges[:-1]))
+        return self._counts(_norm_bins(self.model, vectors), inner, 1, len(edges), share)
+
+    def total(self, vectors: Vectors, arguments: Arguments, clip: float, width: int, share: float) -> Noisy:
+        """The noisy sum of vectors of ``width`` numbers, each clipped to norm ``clip`` and divided by it."""
+        total = GaussianSum.of_multiplier(1.0, self._multiplier(share))
+        total.check_dimension(width)
+        key = self._pay(total.noise_multiplier)
+        run = _sum(self.model, vectors, width)
+        inner = (*map(jnp.asarray, arguments), jnp.asarray(1 / clip))
+        return Noisy(np.asarray(run(self._posterior.data, inner, total.bound, total.unit, key)), total.std)
+
+    def _counts(self, program: Any, arguments: Any, columns: int, bins: int, share: float) -> Noisy:
+        table = Histograms.of_multiplier(columns, self._multiplier(share))
+        key = self._pay(table.noise_multiplier)
+        return Noisy(np.asarray(program(self._posterior.data, arguments, table.weight, key, columns, bins)), table.std)
+
+    def _multiplier(self, share: float) -> float:
+        return self._spending.multiplier(min(share / self.left, 1.0))
+
+    def _pay(self, noise_multiplier: float) -> Array:
+        self._spending.take(noise_multiplier)
+        return jnp.asarray(self._keys[self._spending.releases - 1])
+
+
+@lru_cache(maxsize=32)
+def _covariate_bins(model: RaveledModel) -> Any:
+    def bins(edges: Array, records: PyTree) -> Array:
+        rows = covariates_of(model, records)
+        return jax.vmap(lambda edge, column: jnp.searchsorted(edge, column, side="right"), (0, 1), 1)(edges, rows)
+
+    return _compiled_counts(bins)
+
+
+@lru_cache(maxsize=32)
+def _norm_bins(model: RaveledModel, vectors: Vectors) -> Any:
+    def bins(arguments: tuple[Array, ...], records: PyTree) -> Array:
+        *inner, edges = arguments
+        norms = jnp.linalg.norm(vectors(model, (inner[0], inner[1]), records), axis=1)
+        return jnp.searchsorted(edges, jnp.where(jnp.isnan(norms), jnp.inf, norms))[:, None]
+
+    return _compiled_counts(bins)
+
+
+def _compiled_counts(bins_of: Any) -> Any:
+    def run(data: PyTree, arguments: Any, weight: Array, key: Array, columns: int, bins: int) -> Array:
+        return noisy_counts(_noise(key, columns * bins), data, lambda block: bins_of(arguments, block), bins, weight)
+
+    return jax.jit(run, static_argnums=(4, 5))
+
+
+@lru_cache(maxsize=32)
+def _sum(model: RaveledModel, vectors: Vectors, width: int) -> Any:
+    def run(data: PyTree, arguments: tuple[Array, ...], bound: Array, unit: Array, key: Array) -> Array:
+        *inner, scale = arguments
+        return noisy_sum(
+            _noise(key, width), data, lambda block: vectors(model, (inner[0], inner[1]), block) * scale, bound, unit
+        )
+
+    return jax.jit(run)
+
+
+def _noise(key: Array, count: int) -> Array:
+    return stream.words(key, count * int(np.prod(WORDS))).reshape(count, *WORDS)

@@ -1,0 +1,97 @@
+"""Running a planned score release: noisy sums of the records, then draws for free."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.mechanisms import stream
+from dpmcmc.models.base import has, model_name
+from dpmcmc.posterior import Posterior, start
+from dpmcmc.privacy import GaussianFilter
+from dpmcmc.progress import Bar
+from dpmcmc.randomness import RandomSource
+from dpmcmc.release import Release, issued, named_draws
+from dpmcmc.scores import matrices
+from dpmcmc.scores.description import describe
+from dpmcmc.scores.plan import PlannedScores
+from dpmcmc.scores.quality import ScoreQuality, of_found
+from dpmcmc.scores.reader import Reader
+from dpmcmc.scores.stages import MANY, Stages
+from dpmcmc.scores.sums import ScoreSums
+from dpmcmc.scores.vectors import covariates_of
+
+
+class Outcome(NamedTuple):
+    """What the sums say, ready to draw from, and how good it is."""
+
+    sums: ScoreSums
+    quality: ScoreQuality
+
+
+def run(plan: PlannedScores, posterior: Posterior, source: RandomSource, show: bool) -> Release:
+    """The planned release from the posterior's records."""
+    with Bar(1, show, "releasing sums") as bar:
+        sums, quality = release_sums(plan, posterior, source, plan.rule)
+        bar.update(1)
+    made = sums.draws(plan.model, plan.chains, plan.draws, int(source.random_words("draws", (1,))[0] >> 1))
+    source.advance()
+    with jax.enable_x64(True):
+        positions = jax.device_get(jax.vmap(jax.vmap(plan.raveled.unravel))(jnp.asarray(made)))
+    method = plan.describe()
+    return Release(
+        draws=named_draws(positions),
+        receipts=plan.receipts,
+        quality=quality,
+        method=f"{method[0].upper()}{method[1:]}; {plan.chains} × {plan.draws} draws",
+        settings={
+            "n": plan.n,
+            "chains": plan.chains,
+            "draws": plan.draws,
+            "temperature": plan.temperature,
+            "model": model_name(plan.model),
+        },
+        sums=sums,
+        **issued(plan.guarantee, source.reproducible),
+    )
+
+
+def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource, rule: GaussianFilter) -> Outcome:
+    """The sums. Only the :class:`~dpmcmc.scores.reader.Reader` reads records, and it releases noisy sums."""
+    with jax.enable_x64(True):
+        keys = source.random_words("noise", (rule.most_releases, *stream.KEY_SHAPE))
+        public = int(source.random_words("public", (1,))[0] >> 1)
+        source.advance()  # no noise is ever drawn twice
+        reader = Reader(plan.raveled, posterior.on_device(), rule, keys)
+        rng = np.random.default_rng(public)
+        x = _covariates(plan, reader, rng)
+        theta = np.asarray(plan.raveled.ravel(start(plan.model, jax.random.key(public), np.dtype(np.float64))))
+        found, failed = Stages(plan.raveled, reader, x, jax.random.key(public)).run(theta)
+        records = plan.temperature * reader.n
+        said = found.state.knowledge.blurred(matrices.power(records * found.picture.information, -1, 1e-14))
+        quality = of_found(found, said, reader.n, plan.temperature, failed)
+    precision = tuple(map(tuple, said.precision.tolist()))
+    return Outcome(ScoreSums(precision, tuple(said.weighted.tolist()), tuple(found.state.theta.tolist())), quality)
+
+
+def _covariates(plan: PlannedScores, reader: Reader, rng: np.random.Generator) -> Any:
+    """Covariates for simulated records: like the real ones as far as is released, or as public ones are."""
+    if not has(plan.model, "covariates"):
+        return np.zeros((MANY, 0))
+    if plan.public_data is not None:
+        public = np.asarray(covariates_of(plan.raveled, jax.tree.map(jnp.asarray, plan.public_data)))
+        return public[rng.integers(len(public), size=MANY)]
+    width = _covariate_count(plan)
+    return describe(reader, width, rng).draw(rng, MANY) if width else np.zeros((MANY, 0))
+
+
+def _covariate_count(plan: PlannedScores) -> int:
+    model: Any = plan.model
+
+    def covariates(key: Any) -> Any:
+        return covariates_of(plan.raveled, model.simulate(key, start(model, key, np.dtype(np.float64)), 1))
+
+    return jax.eval_shape(covariates, jax.random.key(0)).shape[1]

@@ -1,0 +1,138 @@
+"""From a released sum of scores to where the parameters are: the θ at which simulated records would give that sum."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.raveled import RaveledModel
+from dpmcmc.scores import matrices, vectors
+from dpmcmc.scores.measure import Measured, clipped
+from dpmcmc.scores.picture import Picture
+from dpmcmc.scores.radius import FORESEEN, UNFORESEEN, tail_direction
+
+ITERATIONS, HALVINGS = 25, 8
+REACH = 2.0  # how far a sum can tell, in standard deviations of the posterior of one record
+SMALL_GAIN = 1e-3  # nats that a step must promise to be taken
+
+
+class Knowledge(NamedTuple):
+    """What the sums say of the estimate without privacy: precision·θ = weighted, noise of the sums alone."""
+
+    precision: np.ndarray
+    weighted: np.ndarray
+
+    @classmethod
+    def none(cls, dimension: int) -> Knowledge:
+        return cls(np.zeros((dimension, dimension)), np.zeros(dimension))
+
+    def __add__(self, other: object) -> Knowledge:
+        assert isinstance(other, Knowledge)
+        return Knowledge(self.precision + other.precision, self.weighted + other.weighted)
+
+    def blurred(self, covariance: np.ndarray) -> Knowledge:
+        """The same with an independent error of that covariance: (P⁻¹ + C)⁻¹ without inverting P."""
+        spread = np.eye(len(covariance)) + self.precision @ covariance
+        return Knowledge(
+            matrices.symmetric(np.linalg.solve(spread, self.precision)), np.linalg.solve(spread, self.weighted)
+        )
+
+
+class Expected(NamedTuple):
+    """The mean of clipped features over the clip, per record, at the picture's place, and its derivative in θ."""
+
+    mean: np.ndarray
+    derivative: np.ndarray
+    noise: np.ndarray  # covariance of the sum: privacy noise, and errors of what the clip takes
+
+
+def expected(picture: Picture, found: Measured, n: int) -> Expected:
+    """By simulated records. Scores average to zero and minus the Hessian is their derivative: only the clip's part is
+    simulated."""
+    whole = picture.features / found.clip
+    lost = whole - clipped(picture.features, found.clip)
+    derivative = picture.root @ picture.information / found.clip - lost.T @ picture.scores / len(lost)
+    mean, tail, size = lost.mean(axis=0), tail_direction(picture.features), len(picture.theta)
+    even = np.eye(size) / size
+    noise = found.std**2 * np.eye(size) + (FORESEEN * n) ** 2 * (np.outer(mean, mean) + mean @ mean * even) / 2
+    noise += (UNFORESEEN * found.excess) ** 2 * (np.outer(tail, tail) + even)
+    return Expected(-found.lost(picture.features, n), derivative, noise)
+
+
+def surprise(picture: Picture, found: Measured, at: Expected, before: Knowledge, n: int) -> float:
+    """The squared distance between the sum and what earlier ones foretold, in standard deviations of both together."""
+    known = matrices.power(before.precision + picture.prior_precision, -1, 1e-14)
+    residual = found.total - n * at.mean
+    spread = n**2 * at.derivative @ known @ at.derivative.T + at.noise
+    return float(residual @ np.linalg.solve(spread, residual))
+
+
+class Search:
+    """Gauss–Newton for the parameters that explain a sum, earlier knowledge and the prior together."""
+
+    def __init__(self, model: RaveledModel, picture: Picture, found: Measured, x: Any, n: int, key: Any) -> None:
+        self.model, self.picture, self.found, self.x, self.n, self.key = model, picture, found, x, n, key
+        self.at = expected(picture, found, n)
+        self.weight = np.linalg.inv(self.at.noise)
+        self.here = self._simulated(picture.theta)[0]
+
+    def _simulated(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        centre, stretch = self.picture.theta, self.picture.stretch
+        moved = jnp.asarray(centre + stretch.T @ (theta - centre))  # real records are that much more sensitive
+        arguments = (jnp.asarray(centre), jnp.asarray(self.picture.root @ stretch))
+        run = vectors.clipped_moments(self.model)
+        mean, slope, _ = run(self.key, moved, self.x, arguments, jnp.asarray(self.found.clip))
+        return np.asarray(mean), np.asarray(slope) @ stretch.T
+
+    def _residual(self, mean: np.ndarray) -> np.ndarray:
+        """The sum less what it should be; the difference from the centre is simulated, with the same randomness."""
+        return self.found.total - self.n * (self.at.mean + mean - self.here)
+
+    def run(self, before: Knowledge, far: bool) -> tuple[np.ndarray, Knowledge]:
+        """Where the parameters are, and what this sum alone says. ``far``: the derivative changes on the way."""
+        theta, slope, residual = self.picture.theta, self.at.derivative, self._residual(self.here)
+        cost = self._cost(theta, residual, before)
+        for _ in range(ITERATIONS):
+            _, prior_slope, prior_hessian = (np.asarray(part) for part in vectors.prior_at(self.model)(theta))
+            gradient = self.n * slope.T @ self.weight @ residual + before.weighted - before.precision @ theta
+            gradient = gradient + np.nan_to_num(prior_slope)
+            hessian = self.n**2 * slope.T @ self.weight @ slope + before.precision + matrices.positive(-prior_hessian)
+            step = matrices.power(hessian, -1, 1e-14) @ gradient
+            step, gain = self._within_reach(theta, step, gradient)
+            if gain < SMALL_GAIN:
+                break
+            taken = self._line(theta, step, gain, cost, before)
+            if taken is None:
+                break
+            theta, residual, cost, new_slope = taken
+            slope = new_slope if far else slope
+        precision = self.n**2 * slope.T @ self.weight @ slope
+        return theta, Knowledge(precision, self.n * slope.T @ self.weight @ residual + precision @ theta)
+
+    def _within_reach(self, theta: np.ndarray, step: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, float]:
+        """The step, cut where it would leave the ball in which the sum is trusted, and what it promises."""
+        shape = self.picture.information + self.picture.prior_precision / self.n
+        so_far = theta - self.picture.theta
+        a, b, c = step @ shape @ step, so_far @ shape @ step, so_far @ shape @ so_far - REACH**2
+        cut = 1.0 if a + 2 * b + c <= 0 else (np.sqrt(max(b**2 - a * c, 0.0)) - b) / a
+        return cut * step, cut * float(gradient @ step)
+
+    def _line(self, theta: np.ndarray, step: np.ndarray, gain: float, cost: float, before: Knowledge) -> Any:
+        length = 1.0
+        for _ in range(HALVINGS):
+            there = theta + length * step
+            mean, slope = self._simulated(there)
+            if np.all(np.isfinite(mean)) and np.all(np.isfinite(slope)):
+                residual = self._residual(mean)
+                new = self._cost(there, residual, before)
+                if new < cost - 1e-4 * length * gain:
+                    return there, residual, new, slope
+            length /= 2.5
+        return None
+
+    def _cost(self, theta: np.ndarray, residual: np.ndarray, before: Knowledge) -> float:
+        log_prior = float(vectors.prior_at(self.model)(jnp.asarray(theta))[0])
+        kept = theta @ before.precision @ theta / 2 - before.weighted @ theta
+        return float(residual @ self.weight @ residual) / 2 + float(kept) - log_prior
