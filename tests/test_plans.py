@@ -13,7 +13,12 @@ MODEL = dp.models.GaussianMean(2)
 RECORDS = np.random.default_rng(0).normal(size=(400, 2))
 BUDGET = dp.Budget(1.0, 1e-6)
 KERNEL = dp.dp_barker(step=0.05, clip=0.005)
-METHODS = {"chain": dp.Chain(KERNEL, warmup=5), "likelihood": dp.LikelihoodRelease(), "default chain": dp.Chain()}
+METHODS = {
+    "chain": dp.Chain(KERNEL, warmup=5),
+    "likelihood": dp.LikelihoodRelease(),
+    "scores": dp.ScoreRelease(),
+    "default chain": dp.Chain(),
+}
 
 
 @pytest.mark.usefixtures("cheap_sampler")
@@ -56,7 +61,9 @@ def test_a_plan_belongs_to_its_model():
     assert np.abs(runs[1].draws["theta"][:, 100:]).max() < np.abs(runs[0].draws["theta"][:, 100:]).max()
 
 
-@pytest.mark.parametrize("method", [dp.Chain(KERNEL), dp.LikelihoodRelease()], ids=["chain", "likelihood"])
+@pytest.mark.parametrize(
+    "method", [dp.Chain(KERNEL), dp.LikelihoodRelease(), dp.ScoreRelease()], ids=["chain", "likelihood", "scores"]
+)
 def test_a_plan_for_another_number_of_records_is_refused(method):
     plan = dp.plan(MODEL, 399, BUDGET, method=method)
     with pytest.raises(ValueError, match="n = 399 records, the data hold 400"):
@@ -67,7 +74,20 @@ def test_a_kernel_is_a_method():
     one = dp.plan(MODEL, len(RECORDS), BUDGET, method=KERNEL, draws=30)
     two = dp.plan(MODEL, len(RECORDS), BUDGET, method=dp.Chain(KERNEL), draws=30)
     assert (one.kernel, one.steps, one.warmup) == (two.kernel, two.steps, two.warmup) == (KERNEL, 40, 10)
-    assert isinstance(as_method(None), dp.LikelihoodRelease)
+
+
+def test_the_default_is_for_the_model():
+    """Scores where a model has covariates, the likelihood as a function where it has none."""
+    bounds = {"a": (-1, 1)}
+    assert isinstance(as_method(None, MODEL), dp.LikelihoodRelease)
+    for model in (dp.models.LogisticRegression(bounds), dp.models.LinearRegression(bounds, outcome=(0, 1))):
+        assert isinstance(as_method(None, model), dp.ScoreRelease)
+        assert isinstance(dp.plan(model, 400, BUDGET), dp.ScorePlan)
+        assert isinstance(dp.plan(model, 400, BUDGET, init=model.init), dp.ScorePlan)  # another start, the same model
+    own = {"log_prior": lambda theta: 0.0, "log_likelihood": lambda theta, x: 0.0, "init": 0.0}
+    given = dp.Model(**own, covariates=lambda x: x, simulate_given=lambda key, theta, x: x)
+    assert isinstance(as_method(None, given), dp.ScoreRelease)
+    assert isinstance(as_method(None, dp.Model(**own)), dp.LikelihoodRelease)
 
 
 def test_draws_are_counted_after_warm_up():
@@ -79,7 +99,7 @@ def test_draws_are_counted_after_warm_up():
 def test_sample_names_no_method():
     """It has only parameters that mean the same for all methods; what is particular to one lives on that one."""
     shared = set(inspect.signature(dp.sample).parameters)
-    for method in (dp.Chain, dp.LikelihoodRelease):
+    for method in (dp.Chain, dp.LikelihoodRelease, dp.ScoreRelease):
         assert not shared & set(inspect.signature(method).parameters)
         assert set(inspect.signature(method.plan).parameters) - {"self"} <= shared | {"n", "budget"}
     assert len(shared) <= 12
@@ -112,7 +132,7 @@ def test_settings_that_a_method_would_ignore_raise():
         dp.Chain("nuts")
     with pytest.raises(TypeError, match="has no log_prior"):
         dp.plan(lambda theta: 0.0, 400, BUDGET)
-    for method in (None, dp.Chain()):
+    for method in (None, dp.Chain(), dp.ScoreRelease()):
         with pytest.raises(ValueError, match="give a budget"):
             dp.plan(MODEL, 400, None, method=method)
     with pytest.raises(TypeError, match="unexpected keyword"):

@@ -1,5 +1,6 @@
 """A release says what it is, and everything in it can be saved, a user's own events included."""
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -111,6 +112,30 @@ def test_nothing_is_printed_but_the_release():
     assert ran.stdout == ""
     assert "FutureWarning" not in ran.stderr
     assert "arviz" not in ran.stderr.lower()
+
+
+@pytest.mark.parametrize("count", [2, 60])
+def test_the_verdict_comes_first(count, release):
+    """Whoever prints a release reads first whether it can be used, and why."""
+    few = replace(release, draws={name: x[:, : count + 20] for name, x in release.draws.items()})
+    assert str(few).startswith(f"Verdict: {release.quality.verdict}. {release.quality.reason}\n")
+    assert str(few).splitlines()[1] == f"{release.guarantee}."
+    assert release.to_arviz().attrs["verdict"] == release.quality.verdict
+
+
+def test_what_keeps_no_sums_cannot_be_drawn_again(release):
+    with pytest.raises(ValueError, match=r"keeps no sums to draw from again; dp\.ScoreRelease does"):
+        release.redraw(MODEL)
+
+
+def test_a_file_of_another_format_is_refused(release, tmp_path):
+    path = release.save(tmp_path / "old.npz")
+    with np.load(path) as saved:
+        arrays = dict(saved)
+    about = json.loads(arrays["release.json"].tobytes()) | {"format": 2}
+    np.savez(path, **arrays | {"release.json": np.frombuffer(json.dumps(about).encode(), np.uint8)})
+    with pytest.raises(ValueError, match="has format 2; this version reads format 3"):
+        dp.Release.load(path)
 
 
 def test_what_is_not_a_release_is_refused(tmp_path):

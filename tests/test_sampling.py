@@ -200,7 +200,9 @@ def test_a_release_holds_only_what_was_paid_for():
         "sample_stats",
         "notes",
         "no_guarantee",
+        "sums",
     }
+    assert release.sums is None  # a chain releases its draws and nothing that they come from
     assert set(release.settings) == {"n", "chains", "steps", "warmup", "temperature", "model", "stopped"}
 
 

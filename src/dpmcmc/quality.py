@@ -22,7 +22,7 @@ class Quality(Plain):
 
     @property
     def verdict(self) -> str:
-        """``usable``, ``wide`` (the noise is larger than what the records leave open) or ``not usable``."""
+        """``usable``, ``wide`` (the noise rivals what the records leave open) or ``not usable``."""
         raise NotImplementedError
 
     @property

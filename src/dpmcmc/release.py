@@ -135,7 +135,9 @@ class Release:
         parts = np.split(made, ends[:-1], axis=2)
         named = {name: part.reshape(*made.shape[:2], *s) for (name, s), part in zip(names, parts, strict=True)}
         settings = self.settings | {"chains": made.shape[0], "draws": made.shape[1]}
-        return replace(self, draws=named, settings=settings)
+        method = f"{self.method}; drawn again from the released sums, {made.shape[0]} × {made.shape[1]} draws"
+        note = "Verdict and quality are those of the first draws, with the prior of the model that was sampled."
+        return replace(self, draws=named, settings=settings, method=method, notes=(*self.notes, note))
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one ``.npz`` file: arrays, and the rest as JSON. No pickle."""

@@ -125,11 +125,20 @@ def noisy_counts(words: Array, data: Any, bins_of: Callable[[Any], Array], bins:
             f"the number of counts must be a multiple of bins and at most {MOST_COORDINATES}, "
             f"got {words.shape[0]} with {bins} bins"
         )
-    n = jax.tree.leaves(data)[0].shape[0]
-    counts = in_blocks(lambda records: whole_counts(bins_of(records), columns, bins), data, n)
     units = jnp.clip(jnp.asarray(weight, jnp.int64), 1, largest_weight(columns))
     noise = discrete_gaussian(words).reshape(columns, bins)
-    return (counts * units + noise).astype(jnp.float64) / units.astype(jnp.float64)
+    return (weighted_counts(data, bins_of, columns, bins, weight) + noise).astype(jnp.float64) / units.astype(
+        jnp.float64
+    )
+
+
+def weighted_counts(data: Any, bins_of: Callable[[Any], Array], columns: int, bins: int, weight: Array | int) -> Array:
+    """How many records are in each bin of each column, times ``weight``, as whole numbers: (columns, bins). Private."""
+    if not 1 <= columns * bins <= MOST_COORDINATES:
+        raise ValueError(f"up to {MOST_COORDINATES} counts can be released, got {columns} × {bins}")
+    n = jax.tree.leaves(data)[0].shape[0]
+    counts = in_blocks(lambda records: whole_counts(bins_of(records), columns, bins), data, n)
+    return counts * jnp.clip(jnp.asarray(weight, jnp.int64), 1, largest_weight(columns))
 
 
 def whole_counts(chosen: Array, columns: int, bins: int) -> Array:

@@ -161,11 +161,19 @@ def noisy_sum(
     Guarantee: Gaussian(CHARGED_STD / (2·bound)) under substitution, whatever ``unit`` and ``vectors`` are.
     """
     width = words.shape[0]
-    n = jax.tree.leaves(data)[0].shape[0]
-    total = in_blocks(lambda records: whole_sum(vectors(records), bound, unit), data, n, block_of(width))
+    total = whole_total(data, vectors, bound, unit, width)
     if total.shape != (width,):
         raise ValueError(f"noise for {width} numbers was given, and vectors of {total.shape[0]}")
     return (total + discrete_gaussian(words)).astype(jnp.float64) * unit
+
+
+def whole_total(
+    data: Any, vectors: Callable[[Any], Array], bound: Array | int, unit: Array | float, width: int | None = None
+) -> Array:
+    """:func:`whole_sum` over all records, block by block; ``width`` is the vectors' length. Private."""
+    n = jax.tree.leaves(data)[0].shape[0]
+    width = jax.eval_shape(vectors, data).shape[1] if width is None else width
+    return in_blocks(lambda records: whole_sum(vectors(records), bound, unit), data, n, block_of(width))
 
 
 def whole_sum(vectors: Array, bound: Array | int, unit: Array | float) -> Array:
@@ -250,8 +258,9 @@ def in_blocks(add: Callable[[Any], Array], data: Any, n: int, size: int = BLOCK)
     full, rest = divmod(n, size)
     if full < 2:
         return add(data)
-    total = add(block(full * size, rest)) if rest else 0
-    return total + jax.lax.fori_loop(1, full, lambda i, sofar: sofar + add(block(i * size, size)), add(block(0, size)))
+    shape = jax.eval_shape(lambda: add(block(0, size)))
+    total = add(block(full * size, rest)) if rest else jnp.zeros(shape.shape, shape.dtype)
+    return jax.lax.fori_loop(0, full, lambda i, sofar: sofar + add(block(i * size, size)), total)
 
 
 def discrete_gaussian(words: Array) -> Array:

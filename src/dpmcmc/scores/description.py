@@ -116,4 +116,3 @@ def _fitted(marginals: Marginals, normals: np.ndarray, mean: np.ndarray, covaria
     half, inverse = matrices.power(own, 0.5, 1e-8), matrices.power(own, -0.5, 1e-8)
     correction = inverse @ matrices.power(half @ covariance @ half, 0.5, 1e-14) @ inverse
     return Description(marginals, root, mean, correction)
-

@@ -18,6 +18,7 @@ class Measured(NamedTuple):
     std: float  # of the noise of each number
     clip: float
     excess: float  # what the clip takes beyond what is foreseen: a sum of lengths, over the clip
+    doubt: float  # standard deviation of that
     beyond: float  # share of records that are clipped, estimated
 
     def mean(self, simulated: np.ndarray, n: int) -> np.ndarray:
@@ -56,6 +57,7 @@ def measure(
     share = min(shares[1], reader.left)
     noise = 2 * max(1 / (reader.mu * np.sqrt(share)), 1.0)
     harm = np.eye(width) if harm is None else harm
-    clip, excess, beyond = radius.choose(edges, counts[0], std, simulated, harm, noise, least)
+    tails = radius.Tails(edges, counts[0], std, norms)
+    clip, excess, doubt, beyond = radius.choose(tails, simulated, harm, noise, least)
     total, std = reader.total(vectors, arguments, clip, width, share)
-    return Measured(total, std, clip, excess / clip, beyond)
+    return Measured(total, std, clip, excess / clip, doubt / clip, beyond)

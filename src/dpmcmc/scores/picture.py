@@ -42,9 +42,7 @@ def picture(model: RaveledModel, theta: np.ndarray, x: Any, ratio: np.ndarray, n
     at = jnp.asarray(theta)
     records = vectors.simulate(model)(key, at, x)
     scores = np.asarray(vectors.on_public(model, vectors.scores)((at, jnp.eye(len(theta))), records))
-    simulated = matrices.symmetric(np.nan_to_num(np.asarray(vectors.information(model)(at, records))))
-    if np.linalg.eigvalsh(simulated)[0] < 0:
-        simulated = scores.T @ scores / len(scores)
+    simulated = simulated_information(model, at, records)
     precision = prior_precision(model, theta)
     lower = root_of(simulated + precision / n)
     information = matrices.positive(lower @ ratio @ lower.T - precision / n)
@@ -54,6 +52,15 @@ def picture(model: RaveledModel, theta: np.ndarray, x: Any, ratio: np.ndarray, n
     inner = metric(scores[:METRIC_ROWS] @ whitening)
     root = inner @ whitening
     return Picture(theta, information, precision, stretch, root, scores, scores @ root.T, np.linalg.inv(inner))
+
+
+def simulated_information(model: RaveledModel, at: Any, records: Any) -> np.ndarray:
+    """Minus the mean Hessian, or the mean square of scores where that is not one of a peak: equal in expectation."""
+    mean = matrices.symmetric(np.nan_to_num(np.asarray(vectors.information(model)(at, records))))
+    if np.linalg.eigvalsh(mean)[0] >= 0:
+        return mean
+    scores = np.asarray(vectors.on_public(model, vectors.scores)((at, jnp.eye(model.dimension)), records))
+    return scores.T @ scores / len(scores)
 
 
 def prior_precision(model: RaveledModel, theta: np.ndarray) -> np.ndarray:

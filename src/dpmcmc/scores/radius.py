@@ -1,8 +1,10 @@
 """Where to clip: the radius at which noise and what the clip takes away do the least harm, from noisy counts of norms.
 
-Simulated records say how many norms to expect beyond a radius; counts of the real ones correct that where they differ
-by more than the noise explains. What the model foresees of the loss is put back (:mod:`dpmcmc.scores.measure`), so
-only the rest of it is a harm.
+Simulated records say how long vectors are to be expected; of the real ones, noisy counts of norms are released. Beyond
+the simulated norms' ``START`` quantile q the real tail is taken to be a·P(q (r/q)^γ > ·) for simulated norms r: longer
+or shorter by an exponent, heavier or lighter by a factor. Both are weighed by how well they fit the counts, so that a
+tail is seen that shows in no single bin. What the clip takes is put back as far as it is foreseen
+(:mod:`dpmcmc.scores.measure`); the rest of it is a harm.
 
 Reference: docs/theory/score-release.md, "Where to clip".
 """
@@ -16,10 +18,12 @@ import numpy as np
 BINS = 28
 REACH = 30.0  # the last edge, in root mean squares of simulated norms
 CANDIDATES = 60
+START = 0.95  # quantile of simulated norms where the tail begins
+EXPONENTS, FACTORS = np.geomspace(0.5, 5.0, 47), np.geomspace(0.25, 8.0, 23)
+CLEAR = 4.0  # standard deviations by which counts must exceed such a tail to be believed as they are
+LOG_SPREAD = 0.7  # of exponents and factors, before counts are seen
 FORESEEN = 0.5  # relative error of the loss that simulated records foresee
-CLEAR = 3.5  # standard deviations of the noise that a longer tail must stand out by
-SEEN = 2.5  # standard deviations of the noise by which a count must differ to be believed
-UNFORESEEN = 0.4  # the same of what counts of norms show beyond it
+UNFORESEEN = 0.4  # the same of what the counts show beyond it
 TAIL = 0.95  # quantile of simulated norms beyond which vectors say where the rest of a tail points
 
 
@@ -28,7 +32,50 @@ class Radius(NamedTuple):
 
     clip: float
     excess: float  # by how much norms exceed the clip, in all, less the same for simulated records
+    doubt: float  # standard deviation of that
     beyond: float  # share of records
+
+
+class Tails:
+    """The real norms beyond q, by simulated ones and noisy counts."""
+
+    def __init__(self, edges: np.ndarray, counts: np.ndarray, std: float, norms: np.ndarray) -> None:
+        self.n = max(float(np.sum(counts)), 1.0)
+        ordered = np.sort(norms)
+        inside, self.norms = np.split(ordered, [int(START * len(norms))])
+        start = max(float(self.norms[0]), 1e-300)
+        self.share = len(self.norms) / len(norms)
+        self.stretched = start * (self.norms / start) ** EXPONENTS[:, None]  # (exponent, norm)
+        shown = edges >= start
+        each = np.stack([np.histogram(row, np.append(0.0, edges))[0] for row in np.minimum(self.stretched, edges[-1])])
+        predicted = self.n * self.share / len(self.norms) * each[:, None, shown] * FACTORS[None, :, None]
+        below = np.histogram(inside, np.append(0.0, edges))[0][shown] * self.n / len(norms)
+        variance = std**2 + predicted + (0.25 * predicted) ** 2  # noise, chance, and the shape
+        misfit = np.sum((counts[shown] - below - predicted) ** 2 / variance + np.log(variance), axis=2)
+        prior = (np.log(EXPONENTS)[:, None] ** 2 + np.log(FACTORS)[None, :] ** 2) / LOG_SPREAD**2
+        weights = np.exp(-(misfit + prior - np.min(misfit + prior)) / 2)
+        self.weights = weights / weights.sum()
+        fitted = np.sum(self.weights[:, :, None] * predicted, axis=(0, 1)) + below
+        more = counts[shown] - fitted
+        self.edges, self.more = edges[shown], _clump(more, std**2 + fitted)
+
+    def excess(self, clip: float) -> tuple[float, float, float]:
+        """Mean and standard deviation of Σ(norm − clip)₊ less the simulated records' own, and the share beyond."""
+        over = self.n * self.share * np.mean(np.maximum(self.stretched - clip, 0.0), axis=1)[:, None] * FACTORS
+        mean = float(np.sum(self.weights * over))
+        spread = float(np.sqrt(max(np.sum(self.weights * over**2) - mean**2, 0.0)))
+        own = self.n * self.share * float(np.mean(np.maximum(self.norms - clip, 0.0)))
+        beyond = self.share * np.mean(self.stretched > clip, axis=1)[:, None] * FACTORS
+        clump = float(self.more @ np.maximum(self.edges - clip, 0.0))  # bins that no such tail explains
+        share = float(np.sum(self.weights * beyond) + np.sum(self.more[self.edges > clip]) / self.n)
+        return mean - own + clump, float(np.hypot(spread, clump / 2)), share
+
+
+def _clump(more: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """What the counts have beyond a fitted tail: all bins from the one where their sum stands out most, if it does."""
+    clear = np.cumsum(more[::-1])[::-1] / np.sqrt(np.cumsum(variance[::-1])[::-1])
+    first = int(np.argmax(clear))
+    return np.where(np.arange(len(more)) >= first, more, 0.0) if clear[first] > CLEAR else np.zeros(len(more))
 
 
 def tail_direction(simulated: np.ndarray) -> np.ndarray:
@@ -45,61 +92,24 @@ def norm_edges(norms: np.ndarray) -> np.ndarray:
     return np.geomspace(low, high, BINS)
 
 
-def choose(
-    edges: np.ndarray,
-    counts: np.ndarray,
-    std: float,
-    simulated: np.ndarray,
-    harm: np.ndarray,
-    noise: float,
-    least: float,
-) -> Radius:
+def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray, noise: float, least: float) -> Radius:
     """The best radius for sums whose noise has standard deviation ``noise`` times the radius in each number.
 
-    ``counts`` are of the real records' norms, with noise of standard deviation ``std`` each. ``simulated`` vectors, one
-    row each, say what to expect; ``harm`` maps an error of the sum to where its length is the harm it does. The radius
-    is at least the quantile ``least`` of the simulated norms.
+    ``simulated`` vectors, one row each, say what to expect; ``harm`` maps an error of the sum to where its length is the
+    harm it does. The radius is at least the quantile ``least`` of the simulated norms.
     """
-    n = max(float(np.sum(counts)), 1.0)
     norms = np.linalg.norm(simulated, axis=1)
-    expected = n * np.mean(norms[:, None] > np.append(0.0, edges[:-1]), axis=0)
-    model = expected - np.append(expected[1:], 0.0)
-    real = _believed(counts, model, std)
-    harmed = simulated @ harm.T
-    spread = (np.sum((harm @ tail_direction(simulated)) ** 2) + np.sum(harm**2) / simulated.shape[1]) * UNFORESEEN**2
-    best, least_harm = Radius(float(edges[-1]), 0.0, 0.0), np.inf
-    for clip in np.geomspace(max(edges[0], np.quantile(norms, least)), edges[-2], CANDIDATES):
-        over = np.maximum(edges - clip, 0.0)
-        excess = max(float(real @ over - model @ over), 0.0)
+    harmed, total_harm = simulated @ harm.T, np.sum(harm**2)
+    spread = np.sum((harm @ tail_direction(simulated)) ** 2) + total_harm / simulated.shape[1]
+    low = max(np.quantile(norms, least), 1e-12)
+    best, least_harm = Radius(float(low), 0.0, 0.0, 0.0), np.inf
+    for clip in np.geomspace(low, max(2 * np.max(norms), tails.edges[-2]), CANDIDATES):
+        excess, doubt, beyond = tails.excess(clip)
         kept = np.minimum(clip / np.maximum(norms, 1e-300), 1.0)
-        lost = n / len(norms) * ((1 - kept) @ harmed)
-        total = np.sum(harm**2) * (noise * clip) ** 2 + spread * excess**2 + FORESEEN**2 * (lost @ lost)
+        lost = tails.n / len(norms) * ((1 - kept) @ harmed)
+        bias = spread * ((UNFORESEEN * excess) ** 2 + doubt**2) + FORESEEN**2 * (lost @ lost)
+        total = total_harm * (noise * clip) ** 2 + bias
         total /= (kept @ norms**2 / np.sum(norms**2)) ** 2  # what is clipped tells less of the parameters
         if total < least_harm:
-            best, least_harm = Radius(float(clip), excess, float(real[edges > clip].sum() / n)), total
+            best, least_harm = Radius(float(clip), excess, doubt, beyond), total
     return best
-
-
-def _believed(counts: np.ndarray, expected: np.ndarray, std: float) -> np.ndarray:
-    """How many norms there are in each bin: as expected, unless what was seen differs by more than noise.
-
-    Beyond the last bin that stands out from the noise, the counts go on falling as they did before it: a tail longer
-    than the model's is seen there, though no single bin shows it.
-    """
-    difference = counts - expected
-    near = expected + difference * (1 - np.minimum(SEEN * std / np.maximum(np.abs(difference), 1e-9), 1.0) ** 2)
-    near = np.maximum(near, 0.0)
-    clear = np.flatnonzero(counts > CLEAR * std)
-    if not len(clear) or clear[-1] == len(counts) - 1:
-        return near
-    last = clear[-1]
-    longer = slice(int(np.searchsorted(np.cumsum(expected), TAIL * expected.sum())), last + 1)
-    if np.sum(difference[longer]) < CLEAR * std * np.sqrt(max(last + 1 - longer.start, 1)):
-        return near
-    first = max(int(np.argmax(counts)), last - 4)
-    where = np.arange(first, last + 1)
-    height = np.maximum(counts[where], std)
-    slope = np.polyfit(where, np.log(height), 1, w=height / std)[0] if last > first else -1.0
-    falling = counts[last] * np.exp(np.clip(slope, -2.0, -0.2) * np.arange(1, len(counts) - last))
-    near[last + 1 :] = np.maximum(expected[last + 1 :], falling)
-    return near

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.counts import Histograms, noisy_counts
-from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum, noisy_sum
+from dpmcmc.mechanisms.counts import Histograms, weighted_counts
+from dpmcmc.mechanisms.gaussian_sum import GaussianSum, whole_total
+from dpmcmc.mechanisms.noise import padded, with_noise
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import GaussianFilter, Spending
@@ -67,14 +67,16 @@ class Reader:
         total = GaussianSum.of_multiplier(1.0, self._multiplier(share))
         total.check_dimension(width)
         key = self._pay(total.noise_multiplier)
-        run = _sum(self.model, vectors, width)
         inner = (*map(jnp.asarray, arguments), jnp.asarray(1 / clip))
-        return Noisy(np.asarray(run(self._posterior.data, inner, total.bound, total.unit, key)), total.std)
+        whole = _sum(self.model, vectors)(self._posterior.data, inner, total.bound, total.unit)
+        return Noisy(np.asarray(with_noise(key, whole, total.unit))[:width], total.std)
 
     def _counts(self, program: Any, arguments: Any, columns: int, bins: int, share: float) -> Noisy:
         table = Histograms.of_multiplier(columns, self._multiplier(share))
         key = self._pay(table.noise_multiplier)
-        return Noisy(np.asarray(program(self._posterior.data, arguments, table.weight, key, columns, bins)), table.std)
+        whole = program(self._posterior.data, arguments, table.weight, columns, bins)
+        noisy = np.asarray(with_noise(key, whole, 1 / table.weight))[: columns * bins]
+        return Noisy(noisy.reshape(columns, bins), table.std)
 
     def _multiplier(self, share: float) -> float:
         return self._spending.multiplier(min(share / self.left, 1.0))
@@ -104,22 +106,16 @@ def _norm_bins(model: RaveledModel, vectors: Vectors) -> Any:
 
 
 def _compiled_counts(bins_of: Any) -> Any:
-    def run(data: PyTree, arguments: Any, weight: Array, key: Array, columns: int, bins: int) -> Array:
-        return noisy_counts(_noise(key, columns * bins), data, lambda block: bins_of(arguments, block), bins, weight)
+    def run(data: PyTree, arguments: Any, weight: Array, columns: int, bins: int) -> Array:
+        return padded(weighted_counts(data, lambda block: bins_of(arguments, block), columns, bins, weight))
 
-    return jax.jit(run, static_argnums=(4, 5))
+    return jax.jit(run, static_argnums=(3, 4))
 
 
 @lru_cache(maxsize=32)
-def _sum(model: RaveledModel, vectors: Vectors, width: int) -> Any:
-    def run(data: PyTree, arguments: tuple[Array, ...], bound: Array, unit: Array, key: Array) -> Array:
+def _sum(model: RaveledModel, vectors: Vectors) -> Any:
+    def run(data: PyTree, arguments: tuple[Array, ...], bound: Array, unit: Array) -> Array:
         *inner, scale = arguments
-        return noisy_sum(
-            _noise(key, width), data, lambda block: vectors(model, (inner[0], inner[1]), block) * scale, bound, unit
-        )
+        return padded(whole_total(data, lambda block: vectors(model, (inner[0], inner[1]), block) * scale, bound, unit))
 
     return jax.jit(run)
-
-
-def _noise(key: Array, count: int) -> Array:
-    return stream.words(key, count * int(np.prod(WORDS))).reshape(count, *WORDS)

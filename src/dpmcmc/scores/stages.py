@@ -20,21 +20,22 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.description import spectral, towards
 from dpmcmc.scores.measure import Measured, measure
-from dpmcmc.scores.picture import Picture, picture, prior_precision, root_of
+from dpmcmc.scores.picture import Picture, picture, prior_precision, root_of, simulated_information
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.step import REACH, Knowledge, Search, surprise
 
-SCOUT, APPROACH, FIRST_HALF = (0.006, 0.03), (0.01, 0.10), (0.02, 0.30)  # shares of μ²: counts of norms, sum
-LAST_COUNTS = 0.025
+SCOUT, APPROACH, FIRST_HALF, LAST = (0.006, 0.03), (0.01, 0.12), (0.03, 0.44), (0.05, 1.0)
+"""Shares for counts of norms and for a sum: of μ² for scouts, of what is left of it for the others."""
+
 CURVATURE_COUNTS = 0.004
-CURVATURE_OF_SCOUT, CURVATURE_OF_APPROACH = (0.12, 0.006, 0.04), (0.06, 0.01, 0.08)
+CURVATURE_OF_SCOUT, CURVATURE_OF_APPROACH = (0.12, 0.006, 0.03), (0.06, 0.01, 0.08)
 """The relative error of the information that is aimed at, with a share of μ² between these."""
 
 MOST_SCOUTS = 6
-ENOUGH_LEFT = 0.55  # of μ², below which no scout is sent
+ENOUGH_LEFT = 0.65  # of μ², below which no scout is sent
 LEAST_QUANTILE = 0.98  # curvatures are clipped no earlier
-LEAST_OF_SCORES = 0.9  # and scores
-WELL_KNOWN = 0.2  # relative error of the information at which scouts may end
+LEAST_OF_SCORES = 0.95  # and scores
+WELL_KNOWN = 0.15  # relative error of the information at which scouts may end
 UNDESCRIBED = 0.3  # relative error of the information before curvatures are released
 FEW, MANY = 8192, 32_768  # simulated records
 UNLIKELY = 1e-4  # a surprise of smaller probability makes earlier sums forgotten
@@ -88,25 +89,27 @@ class Stages:
             self.state = self._curved(self.state, CURVATURE_OF_SCOUT)
             if self._settled(before, self.state) or self.reader.left < ENOUGH_LEFT:
                 break
-        self.state = self._moved(self.state, APPROACH)
+        self.state = self._moved(self.state, self._of_left(APPROACH), far=True)
         self.state = self._curved(self.state, CURVATURE_OF_APPROACH)
-        self.state = self._moved(self.state, FIRST_HALF)
-        self.state = self._moved(self.state, (LAST_COUNTS, 1.0))
+        self.state = self._moved(self.state, self._of_left(FIRST_HALF))
+        self.state = self._moved(self.state, self._of_left(LAST))
+
+    def _of_left(self, shares: tuple[float, float]) -> tuple[float, float]:
+        return shares[0] * self.reader.left, shares[1] * self.reader.left
 
     def _moved(self, state: State, shares: tuple[float, float], far: bool = False) -> State:
         """After one more sum of scores."""
-        x = self.few if far else self.many
-        here = picture(self.model, state.theta, x, state.ratio, self.n, self.key)
+        here = picture(self.model, state.theta, self.many, state.ratio, self.n, self.key)
         arguments = (jnp.asarray(here.theta), jnp.asarray(here.root))
         found = measure(self.reader, vectors.scores, arguments, here.features, shares, here.harm, LEAST_OF_SCORES)
-        search = Search(self.model, here, found, self.few, self.n, self.key)
+        search = Search(self.model, here, found, self.n, (self.key, self.few), far)
         known, size = state.knowledge, len(state.theta)
         chance = 1.0
         if np.any(known.precision):
             chance = float(chi2.sf(surprise(here, found, search.at, known, self.n), size))
             if chance < UNLIKELY:
                 known = Knowledge.none(size)
-        theta, said = search.run(known, far=far)
+        theta, said = search.run(known)
         step = theta - state.theta
         length = self.n * float(step @ (here.information + here.prior_precision / self.n) @ step)
         moved = float(step @ (said.precision + here.prior_precision) @ step)
@@ -127,7 +130,7 @@ class Stages:
         size = len(state.theta)
         at = jnp.asarray(state.theta)
         records = vectors.simulate(self.model)(self.key, at, self.few)
-        simulated = matrices.symmetric(np.nan_to_num(np.asarray(vectors.information(self.model)(at, records))))
+        simulated = simulated_information(self.model, at, records)
         precision = prior_precision(self.model, state.theta) / self.n
         lower = root_of(simulated + precision)
         own = np.linalg.inv(lower)

@@ -57,7 +57,7 @@ def expected(picture: Picture, found: Measured, n: int) -> Expected:
     mean, tail, size = lost.mean(axis=0), tail_direction(picture.features), len(picture.theta)
     even = np.eye(size) / size
     noise = found.std**2 * np.eye(size) + (FORESEEN * n) ** 2 * (np.outer(mean, mean) + mean @ mean * even) / 2
-    noise += (UNFORESEEN * found.excess) ** 2 * (np.outer(tail, tail) + even)
+    noise += ((UNFORESEEN * found.excess) ** 2 + found.doubt**2) * (np.outer(tail, tail) + even)
     return Expected(-found.lost(picture.features, n), derivative, noise)
 
 
@@ -70,16 +70,26 @@ def surprise(picture: Picture, found: Measured, at: Expected, before: Knowledge,
 
 
 class Search:
-    """Gauss–Newton for the parameters that explain a sum, earlier knowledge and the prior together."""
+    """Gauss–Newton for the parameters that explain a sum, earlier knowledge and the prior together.
 
-    def __init__(self, model: RaveledModel, picture: Picture, found: Measured, x: Any, n: int, key: Any) -> None:
-        self.model, self.picture, self.found, self.x, self.n, self.key = model, picture, found, x, n, key
+    ``simulation`` is a key and covariates. Where the centre is ``far`` from the posterior, what the sum should be is
+    simulated; near it, the derivative at the centre is more exact.
+    """
+
+    def __init__(
+        self, model: RaveledModel, picture: Picture, found: Measured, n: int, simulation: tuple[Any, Any], far: bool
+    ) -> None:
+        self.model, self.picture, self.found, self.n, self.far = model, picture, found, n, far
+        self.key, self.x = simulation
         self.at = expected(picture, found, n)
         self.weight = np.linalg.inv(self.at.noise)
         self.here = self._simulated(picture.theta)[0]
 
     def _simulated(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean of clipped features and its derivative: by simulation, or linear where the centre is near."""
         centre, stretch = self.picture.theta, self.picture.stretch
+        if not self.far:
+            return self.at.derivative @ (theta - centre), self.at.derivative
         moved = jnp.asarray(centre + stretch.T @ (theta - centre))  # real records are that much more sensitive
         arguments = (jnp.asarray(centre), jnp.asarray(self.picture.root @ stretch))
         run = vectors.clipped_moments(self.model)
@@ -90,8 +100,8 @@ class Search:
         """The sum less what it should be; the difference from the centre is simulated, with the same randomness."""
         return self.found.total - self.n * (self.at.mean + mean - self.here)
 
-    def run(self, before: Knowledge, far: bool) -> tuple[np.ndarray, Knowledge]:
-        """Where the parameters are, and what this sum alone says. ``far``: the derivative changes on the way."""
+    def run(self, before: Knowledge) -> tuple[np.ndarray, Knowledge]:
+        """Where the parameters are, and what this sum alone says."""
         theta, slope, residual = self.picture.theta, self.at.derivative, self._residual(self.here)
         cost = self._cost(theta, residual, before)
         for _ in range(ITERATIONS):
@@ -107,7 +117,7 @@ class Search:
             if taken is None:
                 break
             theta, residual, cost, new_slope = taken
-            slope = new_slope if far else slope
+            slope = new_slope
         precision = self.n**2 * slope.T @ self.weight @ slope
         return theta, Knowledge(precision, self.n * slope.T @ self.weight @ residual + precision @ theta)
 

@@ -1,0 +1,35 @@
+"""Noise for whole numbers, in a program of its own: compiled once for all sums of about the same width.
+
+What a program leaves without its noise is private: it goes to :func:`with_noise` and nowhere else.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpmcmc.mechanisms import stream
+from dpmcmc.mechanisms.gaussian_sum import WORDS, discrete_gaussian
+
+LEAST_WIDTH = 32
+
+
+def padded(whole: Array) -> Array:
+    """Whole numbers as one vector, with zeros up to the next power of two: few widths are compiled."""
+    flat = whole.reshape(-1)
+    width = max(LEAST_WIDTH, 2 ** int(np.ceil(np.log2(max(flat.size, 1)))))
+    return jnp.pad(flat, (0, width - flat.size))
+
+
+@jax.jit
+def with_noise(key: Array, whole: Array, unit: Array) -> Array:
+    """``unit`` times (whole numbers + discrete Gaussian noise), float64; ``key`` is secret and used once.
+
+    Guarantee: that of :class:`~dpmcmc.mechanisms.gaussian_sum.GaussianSum` for sums of its bound, of
+    :class:`~dpmcmc.mechanisms.counts.Histograms` for counts of its weight: each coordinate has its own noise, so zeros
+    added to the vector and dropped afterwards change nothing.
+    """
+    words = stream.words(key, whole.size * int(np.prod(WORDS))).reshape(whole.size, *WORDS)
+    return (whole + discrete_gaussian(words)).astype(jnp.float64) * unit

@@ -1,0 +1,279 @@
+"""What a score release costs is what it says, whatever the records hold: one reader, one filter, noise used once."""
+
+import jax
+import numpy as np
+import pytest
+
+import dpmcmc as dp
+from dpmcmc import privacy
+from dpmcmc.mechanisms.gaussian_sum import CHARGED_STD, NOISE_STD
+from dpmcmc.posterior import Posterior
+from dpmcmc.privacy.events import Compose, Gaussian
+from dpmcmc.randomness import RandomSource
+from dpmcmc.raveled import RaveledModel
+from dpmcmc.scores import reader as reader_module
+from dpmcmc.scores import vectors
+from dpmcmc.scores.reader import Reader
+from dpmcmc.scores.run import release_sums
+from tests.scores.problems import LINEAR, MU, linear_records, rule
+
+RAVELED = RaveledModel.of(LINEAR)
+PROGRAMS = {"_covariate_bins": 1, "_norm_bins": 2, "_sum": 3}
+"""What makes the programs that read records, and how many arguments each takes."""
+
+
+def programs(monkeypatch, kinds):
+    """Put ``kinds[name](making arguments, real program)`` in the place of every program that reads records."""
+    for name in PROGRAMS:
+        real = getattr(reader_module, name)
+        monkeypatch.setattr(reader_module, name, lambda *made, real=real, name=name: kinds(name, made, real(*made)))
+
+
+class Spy:
+    """Remembers the noise and the key of every program that runs."""
+
+    def __init__(self, monkeypatch):
+        self.multipliers, self.keys = [], []
+        programs(monkeypatch, self.watched)
+
+    def watched(self, name, made, real):
+        def run(data, arguments, *rest):
+            if name == "_sum":
+                bound, _, key = rest
+                self.multipliers.append(CHARGED_STD / (2 * int(bound)))
+            else:
+                weight, key, columns, _ = rest
+                self.multipliers.append(CHARGED_STD / (int(weight) * np.sqrt(2 * columns)))
+            self.keys.append(tuple(np.asarray(key).tolist()))
+            return real(data, arguments, *rest)
+
+        return run
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
+def test_what_runs_is_within_the_filter_and_no_noise_is_used_twice(epsilon, monkeypatch):
+    """Σ 1/multiplier² of what the programs are given, in units, against the μ² that was charged."""
+    plan = dp.plan(LINEAR, 5000, dp.Budget(epsilon, 1e-6))
+    spy = Spy(monkeypatch)
+    plan.sample(linear_records(), seed=1, progress=False)
+    spent = sum(m**-2.0 for m in spy.multipliers)
+    assert spent <= plan.rule.mu**2 * (1 + 1e-12)
+    assert spent > 0.97 * plan.rule.mu**2 or min(spy.multipliers) < 1 + 1e-6  # all of it, but for the least noise
+    assert min(spy.multipliers) >= 1
+    assert len(spy.multipliers) <= plan.rule.most_releases
+    assert len(set(spy.keys)) == len(spy.keys)
+    event = Compose(tuple(map(Gaussian, spy.multipliers)))
+    assert float(privacy.epsilon(event, 1e-6)) <= epsilon
+    receipt = plan.receipts[-1]
+    assert receipt.filter == plan.rule
+    assert float(receipt.filter.epsilon(1e-6)) <= plan.guarantee.epsilon <= epsilon
+
+
+def test_a_budget_that_is_shared_is_not_overspent(monkeypatch):
+    """With an earlier release the filter is what zCDP leaves of the budget."""
+    budget = dp.Budget(1.0, 1e-6)
+    first = dp.plan(LINEAR, 5000, dp.Budget(0.5, 5e-7))
+    plan = dp.plan(LINEAR, 5000, budget, spent=first.sample(linear_records(), progress=False))
+    spy = Spy(monkeypatch)
+    release = plan.sample(linear_records(), progress=False)
+    assert sum(m**-2.0 for m in spy.multipliers) <= plan.rule.mu**2 * (1 + 1e-12)
+    assert first.rule.mu**2 / 2 + plan.rule.mu**2 / 2 <= privacy.ZcdpFilter.for_budget(1.0, 1e-6).limit
+    assert release.guarantee.epsilon == 1.0
+    assert len(release.receipts) == 2
+
+
+class Unreadable:
+    """Records that nothing can be done with: no length, no arrays, no numbers."""
+
+    n = 5000
+
+    def __init__(self):
+        self.data = object()
+
+    def on_device(self):
+        return self
+
+
+def answers(expected_data=None):
+    """Programs that answer with noise, the same every time, and look at no record."""
+    rng = np.random.default_rng(0)
+
+    def made(name, arguments, real):
+        def run(data, inner, *rest):
+            if expected_data is not None:
+                assert data is expected_data
+            if name == "_sum":
+                return 50 * rng.normal(size=arguments[2])
+            _, _, columns, bins = rest
+            return 5000 / bins + 50 * rng.normal(size=(columns, bins))
+
+        return run
+
+    return made
+
+
+def test_nothing_but_the_readers_programs_reads_records(monkeypatch):
+    """With those replaced by noise, records that cannot be read go through a whole run."""
+    plan, records = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6)), Unreadable()
+    programs(monkeypatch, answers(records.data))
+    outcome = release_sums(plan, records, RandomSource(0), plan.rule)
+    assert np.all(np.isfinite(outcome.sums.weighted))
+    assert np.all(np.isfinite(outcome.sums.draws(LINEAR, 1, 100, 0)))
+
+
+def test_a_release_depends_on_records_through_what_was_released_alone(monkeypatch):
+    """The same answers on two data sets: releases that agree to the last bit, quality, notes and settings included."""
+    plan = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6))
+    other = {"x": np.ones((5000, 2)), "y": np.full(5000, -1e6)}
+    made = []
+    for data in (linear_records(), other):
+        with monkeypatch.context() as patch:
+            programs(patch, answers())
+            made.append(plan.sample(data, seed=1, progress=False))
+    one, two = made
+    assert all(np.array_equal(one.draws[name], two.draws[name]) for name in LINEAR.names)
+    assert (one.sums, one.settings, str(one)) == (two.sums, two.settings, str(two))
+    assert repr(one.quality) == repr(two.quality)
+
+
+def test_planning_and_rehearsing_read_no_record(monkeypatch):
+    """A plan has no records; what it rehearses with, it simulates."""
+    plan = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6))
+    assert plan.public_data is None
+    assert not any(isinstance(value, Posterior) for value in vars(plan).values())
+
+
+def reading(data, keys=None, most=1, mu=1.0):
+    with jax.enable_x64(True):
+        keys = np.arange(4 * most, dtype=np.uint64).reshape(most, 4) if keys is None else keys
+        return Reader(RAVELED, Posterior(LINEAR, data).on_device(), rule(mu, most), keys)
+
+
+ARGUMENTS = (np.array([0.3, -0.2, 0.2]), np.diag([1.0, 3.0, 0.5]))
+STRANGE = [np.nan, np.inf, -np.inf, 1e30, -1e300, 1.0, -1.0, 0.0]
+
+
+def neighbours():
+    """Data sets that differ in the first record: everything at an extreme, together or one by one."""
+    data = linear_records(50)
+    for value in STRANGE:
+        for x, y in ((value, value), (value, 0.0), (0.0, value), (1.0, -value)):
+            changed = {"x": data["x"].copy(), "y": data["y"].copy()}
+            changed["x"][0], changed["y"][0] = x, y
+            yield changed
+
+
+@pytest.mark.parametrize("clip", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize(
+    ("kind", "width", "arguments"),
+    [
+        (vectors.scores, 3, ARGUMENTS),
+        (vectors.curvatures, 6, ARGUMENTS),
+        (vectors.moments, 5, (np.array([0.1, 0.2]), np.diag([30.0, 0.5]))),
+    ],
+    ids=["scores", "curvatures", "moments"],
+)
+def test_one_record_moves_a_sum_by_twice_the_clip_at_most(kind, width, arguments, clip):
+    """The same secret noise on neighbouring data sets: what is left is the records' part, over the clip."""
+    with jax.enable_x64(True):
+        sums = np.stack([reading(data).total(kind, arguments, clip, width, 1.0).values for data in neighbours()])
+    assert np.all(np.isfinite(sums))
+    moved = np.linalg.norm(sums[:, None] - sums[None], axis=2)
+    assert moved.max() <= 2 * (1 + 1e-9)
+    if clip < 1:
+        assert moved.max() > 0.9  # the bound is no larger than it must be by much
+
+
+def test_one_record_moves_counts_by_what_is_charged_at_most():
+    """√2 for norms, √(2k) for k covariates, in records."""
+    edges = np.array([0.1, 1.0, 10.0, 100.0])
+    inner = np.tile(np.linspace(-0.9, 0.9, 19), (2, 1))
+    with jax.enable_x64(True):
+        norms = np.stack([reading(data).norm_counts(vectors.scores, ARGUMENTS, edges, 1.0).values for data in neighbours()])
+        covariates = np.stack([reading(data).covariate_counts(inner, 1.0).values for data in neighbours()])
+    for counts, most in ((norms, np.sqrt(2)), (covariates, 2.0)):
+        moved = np.sqrt(np.sum((counts[:, None] - counts[None]) ** 2, axis=(2, 3)))
+        assert moved.max() <= most * (1 + 1e-6)
+        assert moved.max() > 0.7 * most
+
+
+def test_the_noise_is_as_large_as_is_said_and_paid_for():
+    """200 keys, records that are all zero in the sum: the variance within 4.5 standard errors of what is said."""
+    keys = RandomSource(3).random_words("noise", (200, 1, 4))
+    data = linear_records(50)
+    with jax.enable_x64(True):
+        found = [reading(data, key, mu=0.5).total(vectors.scores, ARGUMENTS, 1.0, 3, 1.0) for key in keys]
+        counts = [reading(data, key, mu=0.5).covariate_counts(np.zeros((2, 1)), 1.0) for key in keys]
+    for released, sensitivity in ((found, 2.0), (counts, 2.0)):
+        values, std = np.stack([x.values for x in released]).reshape(200, -1), released[0].std
+        assert std == pytest.approx(2 * sensitivity, rel=1e-6)  # multiplier 1/μ
+        assert abs(values.var(axis=0, ddof=1).mean() / std**2 - 1) < 4.5 * np.sqrt(2 / values.size)
+    assert NOISE_STD > CHARGED_STD
+
+
+def test_records_are_read_after_they_are_paid_for(monkeypatch):
+    """Two releases are allowed: the third is refused, before a program runs."""
+    ran = []
+    programs(monkeypatch, lambda name, made, real: lambda *given: ran.append(name) or real(*given))
+    with jax.enable_x64(True):
+        reader = reading(linear_records(50), most=2)
+        for _ in range(2):
+            reader.total(vectors.scores, ARGUMENTS, 1.0, 3, 0.1)
+        for ask in (
+            lambda: reader.total(vectors.scores, ARGUMENTS, 1.0, 3, 0.1),
+            lambda: reader.covariate_counts(np.zeros((2, 1)), 0.1),
+        ):
+            with pytest.raises((ValueError, ArithmeticError)):
+                ask()
+    assert ran == ["_sum", "_sum"]
+    with pytest.raises(ValueError, match="2 releases need as many keys, got 1"):
+        reading(linear_records(50), keys=np.zeros((1, 4), np.uint64), most=2)
+
+
+def test_all_that_is_left_can_be_spent_and_no_more():
+    with jax.enable_x64(True):
+        reader = reading(linear_records(50), most=3, mu=MU)
+        reader.covariate_counts(np.zeros((2, 1)), 0.3)
+        assert reader.left == pytest.approx(0.7, rel=1e-3)
+        reader.total(vectors.scores, ARGUMENTS, 1.0, 3, 5.0)  # more than there is: what there is
+        assert reader.left < 1e-5
+
+
+def test_without_a_seed_every_run_is_new_and_has_a_guarantee():
+    data = linear_records()
+    one, two = (dp.sample(LINEAR, data, 1.0, 1e-6, progress=False) for _ in range(2))
+    assert one.guarantee is not None
+    assert one.guarantee.epsilon == 1.0
+    assert not np.any(np.array(one.sums.weighted) == np.array(two.sums.weighted))
+    assert not np.any(one.draws["a"] == two.draws["a"])
+
+
+def test_a_seed_issues_no_guarantee_and_repeats():
+    data = linear_records()
+    one, two = (dp.sample(LINEAR, data, 1.0, 1e-6, seed=4, progress=False) for _ in range(2))
+    assert one.guarantee is None
+    assert one.sums == two.sums
+    assert np.array_equal(one.draws["a"], two.draws["a"])
+
+
+def test_the_public_randomness_says_nothing_of_the_noise():
+    """Simulations have a stream of their own; the noise's key is gone once the sums are made."""
+    source = RandomSource(7)
+    keys, public = source.random_words("noise", (4,)), source.random_words("public", (4,))
+    assert not set(keys.tolist()) & set(public.tolist())
+    source.advance()
+    assert not set(keys.tolist()) & set(source.random_words("noise", (4,)).tolist())
+
+
+def test_a_failed_run_counts_as_spent(monkeypatch):
+    def broken(name, made, real):
+        def run(*given):
+            raise ValueError("the machine went away")
+
+        return run
+
+    plan = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6))
+    programs(monkeypatch, broken)
+    with pytest.raises(RuntimeError, match="whole plan counts as spent") as failed:
+        plan.sample(linear_records(), progress=False)
+    assert failed.value.receipts == plan.receipts
