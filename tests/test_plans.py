@@ -8,6 +8,7 @@ import pytest
 import dpmcmc as dp
 from dpmcmc.methods import as_method
 from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
+from tests.scores.settings import few_simulated  # noqa: F401  (a fixture)
 
 MODEL = dp.models.GaussianMean(2)
 RECORDS = np.random.default_rng(0).normal(size=(400, 2))
@@ -21,7 +22,7 @@ METHODS = {
 }
 
 
-@pytest.mark.usefixtures("cheap_sampler")
+@pytest.mark.usefixtures("cheap_sampler", "few_simulated")
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_plan_then_sample_is_sample(method):
     """Every setting that dp.sample takes goes through the plan, and nothing else decides."""

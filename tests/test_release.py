@@ -138,6 +138,14 @@ def test_a_file_of_another_format_is_refused(release, tmp_path):
         dp.Release.load(path)
 
 
+def test_a_release_can_be_read_where_it_was_not_made(release, tmp_path):
+    """In a new process, with nothing imported but the package."""
+    path = release.save(tmp_path / "draws.npz")
+    code = f"import dpmcmc as dp; print(dp.Release.load({str(path)!r}).quality.verdict)"
+    ran = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert ran.stdout.strip() == release.quality.verdict, ran.stderr
+
+
 def test_what_is_not_a_release_is_refused(tmp_path):
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
     with pytest.raises(ValueError, match="is not a saved release"):

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 PAPERS = ("heikkila2019", "raisa2021", "zhang2023")
-STUDIES = (*PAPERS, "utility")
+STUDIES = (*PAPERS, "utility", "trust")
 
 
 @dataclass(frozen=True)

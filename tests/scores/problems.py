@@ -53,18 +53,18 @@ def poisson_records(n=5000, seed=0):
 def laplace_posterior(model, data):
     """Mode and covariance by Newton's method: of thousands of records, the posterior's within a tenth of its spread."""
     raveled = RaveledModel.of(model)
+
+    def negative(theta, records):
+        rows = jax.vmap(lambda record: model.log_likelihood(raveled.unravel(theta), record))(records)
+        return -jnp.sum(rows) - raveled.log_prior(theta)
+
+    slope, hessian = jax.jit(jax.grad(negative)), jax.jit(jax.hessian(negative))
     with jax.enable_x64(True):
-
-        def negative(theta):
-            rows = jax.vmap(lambda record: model.log_likelihood(raveled.unravel(theta), record))(data)
-            return -jnp.sum(rows) - raveled.log_prior(theta)
-
-        slope, hessian = jax.jit(jax.grad(negative)), jax.jit(jax.hessian(negative))
-        theta = raveled.ravel(model.init)
+        theta = np.asarray(raveled.ravel(model.init))
         for _ in range(40):
-            step = jnp.linalg.solve(hessian(theta), slope(theta))
-            theta = theta - step * min(1.0, 1 / float(jnp.max(jnp.abs(step))))
-        return np.asarray(theta), np.linalg.inv(np.asarray(hessian(theta)))
+            step = np.linalg.solve(np.asarray(hessian(theta, data)), np.asarray(slope(theta, data)))
+            theta = theta - step * min(1.0, 1 / max(np.max(np.abs(step)), 1e-12))
+        return theta, np.linalg.inv(np.asarray(hessian(theta, data)))
 
 
 def flat_draws(release):
@@ -90,6 +90,13 @@ def release_of(name, epsilon=1.0, seed=1, temperature=None):
     return dp.sample(model, records(), epsilon, 1e-6, seed=seed, temperature=temperature, progress=False)
 
 
+def counts_between(edges, x):
+    """How many of each column of ``x`` lie between the edges of its row."""
+    bins = edges.shape[1] + 1
+    pairs = zip(edges, x.T, strict=True)
+    return np.stack([np.bincount(np.searchsorted(edge, column, "right"), minlength=bins) for edge, column in pairs])
+
+
 class NumbersReader:
     """A reader of public records: the same answers as :class:`dpmcmc.scores.reader.Reader` gives, from NumPy noise.
 
@@ -112,7 +119,9 @@ class NumbersReader:
     def covariate_counts(self, edges, share):
         x = np.asarray(vectors.covariates_of(self.model, self.data))
         bins = edges.shape[1] + 1
-        rows = [np.bincount(np.searchsorted(e, c, side="right"), minlength=bins) for e, c in zip(edges, x.T, strict=True)]
+        rows = [
+            np.bincount(np.searchsorted(e, c, side="right"), minlength=bins) for e, c in zip(edges, x.T, strict=True)
+        ]
         return self._noisy(np.stack(rows), np.sqrt(2 * len(edges)), share)
 
     def _vectors(self, kind, arguments):

@@ -55,7 +55,12 @@ def test_noise_moves_the_moments_by_what_it_is():
 @pytest.mark.parametrize("mu", [1e-3, MU, 100.0])
 @pytest.mark.parametrize(
     "x",
-    [np.zeros((40, 3)), np.ones((40, 3)), np.tile(np.linspace(-1, 1, 40)[:, None], 3), correlated(1).repeat(40, axis=0)],
+    [
+        np.zeros((40, 3)),
+        np.ones((40, 3)),
+        np.tile(np.linspace(-1, 1, 40)[:, None], 3),
+        correlated(1).repeat(40, axis=0),
+    ],
     ids=["constant", "at the bounds", "all the same", "one record"],
 )
 def test_whatever_the_records_are_covariates_can_be_drawn(mu, x):

@@ -1,4 +1,4 @@
-"""The default for regressions, end to end: right within the noise that its intervals say, and honest where it is not."""
+"""The default for regressions, end to end: right within the noise that its intervals say, honest where it is not."""
 
 import json
 
@@ -14,7 +14,9 @@ from dpmcmc.scores.sums import ScoreSums
 from tests.scores.problems import (
     LINEAR,
     LOGISTIC,
+    MU,
     POISSON,
+    SIGMA,
     flat_draws,
     in_order,
     laplace_posterior,
@@ -24,6 +26,7 @@ from tests.scores.problems import (
     poisson_records,
     release_of,
 )
+from tests.scores.settings import few_simulated  # noqa: F401  (a fixture)
 
 SPREAD_ERROR = 4.5 / np.sqrt(2 * 2048)  # of a standard deviation of 2048 draws
 
@@ -39,11 +42,19 @@ def check(release, mean, std):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_linear_regression_against_its_closed_form(seed):
-    """n = 5000 at ε = 1."""
-    mean, covariance = linear_posterior(linear_records())
+    """n = 5000 at ε = 1, against the noise by hand: a clip C that one record in a hundred passes, 60 % of μ².
+
+    The noise moves a mean by 2C/(√0.6 μ √n) posterior standard deviations, 0.7 here.
+    """
+    data = linear_records()
+    mean, covariance = linear_posterior(data)
+    design = np.column_stack([np.ones(5000), data["x"]])
+    lengths = np.sqrt(5000 * np.sum((design @ covariance) * design, axis=1)) / SIGMA
+    norms = lengths * np.abs(data["y"] - design @ mean) / SIGMA
+    by_hand = 2 * np.quantile(norms, 0.99) / (np.sqrt(0.6) * MU * np.sqrt(5000))
     release = release_of("linear", seed=seed)
     check(release, in_order(LINEAR, mean), in_order(LINEAR, np.sqrt(np.diag(covariance))))
-    assert 0.1 < release.quality.mean_error < 1.0
+    assert 0.5 < release.quality.mean_error / by_hand < 1.5
 
 
 def test_a_logistic_regression_near_separation():
@@ -60,20 +71,20 @@ def test_counts():
 
 
 def test_errors_are_as_large_as_the_quality_says():
-    """Eight runs, three parameters: the mean square of errors over their said variance within 4.5 standard errors."""
+    """Four runs, three parameters: the mean square of errors over their said variance within 4.5 standard errors."""
     exact, covariance = linear_posterior(linear_records())
     exact, variance = in_order(LINEAR, exact), in_order(LINEAR, np.diag(covariance))
     ratios = []
-    for seed in range(1, 9):
+    for seed in range(1, 5):
         release = release_of("linear", seed=seed)
         made = flat_draws(release)
         noise = np.maximum(made.var(axis=0) - variance, 0.02 * variance)
         ratios.append(np.mean((made.mean(axis=0) - exact) ** 2 / noise))
-        assert 0.2 < release.quality.mean_error < 0.9
-    assert np.mean(ratios) < 1 + 4.5 * np.sqrt(2 / 24)
-    assert np.mean(ratios) > 0.15
+    assert np.mean(ratios) < 1 + 4.5 * np.sqrt(2 / 12)
+    assert np.mean(ratios) > 0.1
 
 
+@pytest.mark.usefixtures("few_simulated")
 def test_few_records_and_a_small_budget_are_not_usable_and_it_is_said_first():
     """n = 50 at ε = 0.1, and the draws know it: wherever they are, they are no surer than without privacy."""
     data = linear_records(50)
@@ -97,6 +108,7 @@ STRANGE = {
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning:dpmcmc")
+@pytest.mark.usefixtures("few_simulated")
 @pytest.mark.parametrize("epsilon", [0.1, 100.0])
 @pytest.mark.parametrize("strange", STRANGE)
 def test_degenerate_records_do_not_crash(strange, epsilon):
@@ -236,7 +248,10 @@ def test_draws_are_not_read_as_a_chain():
     ("model", "message"),
     [
         (dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0.0), "simulate="),
-        (dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0, simulate=lambda k, t, n: jnp.zeros(n)), "real parameters"),
+        (
+            dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0, simulate=lambda k, t, n: jnp.zeros(n)),
+            "real parameters",
+        ),
     ],
 )
 def test_what_the_method_needs_is_said(model, message):

@@ -119,7 +119,9 @@ def test_vectors_of_one_record_are_derivatives_of_its_log_likelihood():
     np.testing.assert_allclose(scores, (design * residual[:, None] / SIGMA**2) @ root.T, rtol=1e-6, atol=1e-9)
     for row, numbers in zip(design, curved, strict=True):
         inner = root @ row
-        np.testing.assert_allclose(matrices.as_matrix(numbers, 3), np.outer(inner, inner) / SIGMA**2, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(
+            matrices.as_matrix(numbers, 3), np.outer(inner, inner) / SIGMA**2, rtol=1e-6, atol=1e-8
+        )
     away = data["x"] - [0.1, 0.2]
     np.testing.assert_allclose(moments[:, :2], vectors.MEAN_WEIGHT * away, rtol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(moments[:, 2:], axis=1), np.sum(away**2, axis=1), rtol=1e-12)

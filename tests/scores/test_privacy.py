@@ -16,6 +16,9 @@ from dpmcmc.scores import vectors
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.run import release_sums
 from tests.scores.problems import LINEAR, MU, linear_records, rule
+from tests.scores.settings import few_simulated  # noqa: F401  (a fixture)
+
+pytestmark = pytest.mark.usefixtures("few_simulated")
 
 RAVELED = RaveledModel.of(LINEAR)
 PROGRAMS = {"_covariate_bins": 1, "_norm_bins": 2, "_sum": 3}
@@ -189,7 +192,9 @@ def test_one_record_moves_counts_by_what_is_charged_at_most():
     edges = np.array([0.1, 1.0, 10.0, 100.0])
     inner = np.tile(np.linspace(-0.9, 0.9, 19), (2, 1))
     with jax.enable_x64(True):
-        norms = np.stack([reading(data).norm_counts(vectors.scores, ARGUMENTS, edges, 1.0).values for data in neighbours()])
+        norms = np.stack(
+            [reading(data).norm_counts(vectors.scores, ARGUMENTS, edges, 1.0).values for data in neighbours()]
+        )
         covariates = np.stack([reading(data).covariate_counts(inner, 1.0).values for data in neighbours()])
     for counts, most in ((norms, np.sqrt(2)), (covariates, 2.0)):
         moved = np.sqrt(np.sum((counts[:, None] - counts[None]) ** 2, axis=(2, 3)))

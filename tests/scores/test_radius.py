@@ -1,4 +1,4 @@
-"""Where to clip: outwards for tails that are longer than the model's, and somewhere sensible whatever the counts say."""
+"""Where to clip: outwards for tails that are longer than the model's, and to somewhere whatever the counts say."""
 
 import numpy as np
 import pytest

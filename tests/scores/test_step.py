@@ -1,4 +1,4 @@
-"""From a sum to the parameters: what is known adds up, is blurred as it should be, and is surprised as often as told."""
+"""From a sum to the parameters: what is known adds up, is blurred as it should be, and surprises as often as told."""
 
 import jax
 import jax.numpy as jnp
@@ -101,7 +101,7 @@ def test_one_sum_finds_the_estimate_without_privacy(far):
     """From a fifth of a record's standard deviation away; within 4.5 standard deviations that it says itself."""
     for seed in range(3):
         mean, _ = linear_posterior(linear_records(seed=seed))
-        here, found = measured(theta=TRUTH + [0.05, 0.1, -0.05], seed=seed)
+        here, found = measured(theta=TRUTH + np.array([0.05, 0.1, -0.05]), seed=seed)
         with jax.enable_x64(True):
             simulation = (jax.random.key(0), jnp.asarray(linear_records(8192, seed=99)["x"]))
             theta, said = Search(RAVELED, here, found, 5000, simulation, far).run(Knowledge.none(3))
@@ -112,24 +112,26 @@ def test_one_sum_finds_the_estimate_without_privacy(far):
 
 
 def test_searches_are_seldom_surprised(monkeypatch):
-    """Thirty searches of records that are as the model says: the last two sums' probabilities are not extreme.
+    """Twenty searches of records that are as the model says: the last two sums' probabilities are not extreme.
 
-    Sixty of them, if uniform: five below 0.01 have probability 3·10⁻⁴, a median outside (0.3, 0.8) less than 10⁻⁴ (the
-    sums allow for errors of the clip that are not there, so larger ones are expected).
+    Forty of them, if uniform: four below 0.01 have probability 7·10⁻⁴, a median below 0.25 has 3·10⁻⁴ and one above 0.9
+    none (the sums allow for errors of the clip that are not there, so somewhat larger ones are expected).
     """
     monkeypatch.setattr(stages, "FEW", 2048)
-    x, chances, errors = linear_records(8192, seed=99)["x"], [], []
-    for seed in range(30):
+    x, chances, errors = linear_records(2048, seed=99)["x"], [], []
+    for seed in range(20):
         data = linear_records(seed=seed)
         with jax.enable_x64(True):
-            found, failed = Stages(RAVELED, NumbersReader(LINEAR, data, MU, seed), x, jax.random.key(0)).run(np.zeros(3))
+            found, failed = Stages(RAVELED, NumbersReader(LINEAR, data, MU, seed), x, jax.random.key(0)).run(
+                np.zeros(3)
+            )
         assert not failed
         chances.extend(found.state.surprises[-2:])
         knowledge = found.state.knowledge
         exact = in_order(LINEAR, linear_posterior(data, prior_std=1e6)[0])
         away = np.linalg.solve(knowledge.precision, knowledge.weighted) - exact
         errors.append(away @ knowledge.precision @ away)
-    assert np.sum(np.array(chances) < 0.01) < 5
-    assert 0.3 < np.median(chances) < 0.9
-    assert np.mean(errors) < 3 + 4.5 * np.sqrt(6 / 30)  # what is said of the noise is not too little
+    assert np.sum(np.array(chances) < 0.01) < 4
+    assert 0.25 < np.median(chances) < 0.9
+    assert np.mean(errors) < 3 + 4.5 * np.sqrt(6 / 20)  # what is said of the noise is not too little
     assert np.mean(errors) > 1

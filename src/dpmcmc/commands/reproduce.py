@@ -14,7 +14,9 @@ NOT_INSTALLED = (
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="heikkila2019, raisa2021, zhang2023, or utility (the default method).")],
+    paper: Annotated[
+        str, typer.Argument(help="heikkila2019, raisa2021, zhang2023, or utility or trust (the default methods).")
+    ],
     figure: Annotated[str | None, typer.Option(help="One figure, by its name (fig3); all of them if left out.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small data and few chains: minutes, not hours.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for tables and pictures; what it holds is not run again.")] = Path(

@@ -40,7 +40,7 @@ DRAWS = 2048  # of all chains together
 class LikelihoodRelease:
     """Release the log likelihood as a function of the parameters by a few noisy sums, then draw from it.
 
-        dp.sample(model, data, 1.0, 1e-6)                                                   # the default method
+        dp.sample(model, data, 1.0, 1e-6)                               # the default without covariates
         dp.sample(model, data, 1.0, 1e-6, method=dp.LikelihoodRelease(public_data=like_mine))
 
     - ``public_data``: public records similar to the private ones. Needed where the model cannot simulate records; where

@@ -80,8 +80,8 @@ class ScoreQuality(Quality):
                 f"standard deviations. To narrow them: {more}."
             )
         return (
-            f"The privacy noise moves means by about {self.mean_error:.2f} posterior standard deviations, and intervals "
-            "include it."
+            f"The privacy noise moves means by about {self.mean_error:.2f} posterior standard deviations, and "
+            "intervals include it."
         )
 
     def describe(self) -> str:

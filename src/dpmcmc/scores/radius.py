@@ -20,7 +20,7 @@ REACH = 30.0  # the last edge, in root mean squares of simulated norms
 CANDIDATES = 60
 START = 0.95  # quantile of simulated norms where the tail begins
 EXPONENTS, FACTORS = np.geomspace(0.5, 5.0, 47), np.geomspace(0.25, 8.0, 23)
-CLEAR = 4.0  # standard deviations by which counts must exceed such a tail to be believed as they are
+CLEAR = 3.5  # standard deviations by which counts must exceed such a tail to be believed as they are
 LOG_SPREAD = 0.7  # of exponents and factors, before counts are seen
 FORESEEN = 0.5  # relative error of the loss that simulated records foresee
 UNFORESEEN = 0.4  # the same of what the counts show beyond it
@@ -95,8 +95,8 @@ def norm_edges(norms: np.ndarray) -> np.ndarray:
 def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray, noise: float, least: float) -> Radius:
     """The best radius for sums whose noise has standard deviation ``noise`` times the radius in each number.
 
-    ``simulated`` vectors, one row each, say what to expect; ``harm`` maps an error of the sum to where its length is the
-    harm it does. The radius is at least the quantile ``least`` of the simulated norms.
+    ``simulated`` vectors, one row each, say what to expect; ``harm`` maps an error of the sum to where its length is
+    the harm it does. The radius is at least the quantile ``least`` of the simulated norms.
     """
     norms = np.linalg.norm(simulated, axis=1)
     harmed, total_harm = simulated @ harm.T, np.sum(harm**2)

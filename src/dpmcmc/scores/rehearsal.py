@@ -55,6 +55,6 @@ def advice(plan: PlannedScores, expected: ScoreQuality, wanted: float = NOISY / 
         return ""
     factor, epsilon = error / wanted, plan.budget.epsilon
     return (
-        f"To bring it to {wanted:g}, any one of these: about {math.ceil(plan.n * factor**2):,} records, or epsilon near "
-        f"{epsilon * factor:.2g}, or a temperature near {plan.temperature / factor**2:.2g}, or fewer parameters."
+        f"To bring it to {wanted:g}, any one of these: about {math.ceil(plan.n * factor**2):,} records, or epsilon "
+        f"near {epsilon * factor:.2g}, or a temperature near {plan.temperature / factor**2:.2g}, or fewer parameters."
     )

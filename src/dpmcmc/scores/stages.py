@@ -24,7 +24,7 @@ from dpmcmc.scores.picture import Picture, picture, prior_precision, root_of, si
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.step import REACH, Knowledge, Search, surprise
 
-SCOUT, APPROACH, FIRST_HALF, LAST = (0.006, 0.03), (0.01, 0.12), (0.03, 0.44), (0.05, 1.0)
+SCOUT, APPROACH, FIRST_HALF, LAST = (0.008, 0.03), (0.02, 0.12), (0.06, 0.42), (0.1, 1.0)
 """Shares for counts of norms and for a sum: of μ² for scouts, of what is left of it for the others."""
 
 CURVATURE_COUNTS = 0.004
