@@ -60,12 +60,12 @@ class Method(Protocol):
 class RunFailed(RuntimeError):
     """A run that failed after it was charged: its whole plan counts as spent. Give it to the next run as ``spent=``."""
 
-    def __init__(self, plan: Plan, error: Exception) -> None:
+    def __init__(self, plan: Plan, error: Exception, reproducible: bool = False) -> None:
         super().__init__(
             f"{error}. The run failed after it was charged, and its whole plan counts as spent: "
             "pass this exception as spent= to a later run that shares its budget"
         )
-        self.guarantee, self.receipts = plan.guarantee, plan.receipts
+        self.guarantee, self.receipts = None if reproducible else plan.guarantee, plan.receipts
 
 
 def check_budget(n: int, budget: Budget | None) -> Budget:

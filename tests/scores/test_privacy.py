@@ -21,36 +21,47 @@ from tests.scores.settings import few_simulated  # noqa: F401  (a fixture)
 pytestmark = pytest.mark.usefixtures("few_simulated")
 
 RAVELED = RaveledModel.of(LINEAR)
-PROGRAMS = {"_covariate_bins": 1, "_norm_bins": 2, "_sum": 3}
-"""What makes the programs that read records, and how many arguments each takes."""
+PROGRAMS = ("_covariate_bins", "_norm_bins", "_sum")
+"""What makes the programs that read records; what they leave, without noise, goes to ``with_noise`` alone."""
 
 
 def programs(monkeypatch, kinds):
-    """Put ``kinds[name](making arguments, real program)`` in the place of every program that reads records."""
+    """Put ``kinds(name, real program)`` in the place of every program that reads records."""
     for name in PROGRAMS:
         real = getattr(reader_module, name)
-        monkeypatch.setattr(reader_module, name, lambda *made, real=real, name=name: kinds(name, made, real(*made)))
+        monkeypatch.setattr(reader_module, name, lambda *made, real=real, name=name: kinds(name, real(*made)))
 
 
 class Spy:
-    """Remembers the noise and the key of every program that runs."""
+    """Remembers how large a record's part may be in every program that runs, and the noise that is added to it."""
 
     def __init__(self, monkeypatch):
-        self.multipliers, self.keys = [], []
+        self.multipliers, self.keys, self.whole = [], [], None
+        self.add_noise = reader_module.with_noise
         programs(monkeypatch, self.watched)
+        monkeypatch.setattr(reader_module, "with_noise", self.noisy)
 
-    def watched(self, name, made, real):
+    def watched(self, name, real):
         def run(data, arguments, *rest):
+            assert self.whole is None  # the last one has got its noise
             if name == "_sum":
-                bound, _, key = rest
-                self.multipliers.append(CHARGED_STD / (2 * int(bound)))
+                self.multipliers.append(CHARGED_STD / (2 * int(rest[0])))
+                self.unit = rest[1]
             else:
-                weight, key, columns, _ = rest
+                weight, columns, _ = rest
                 self.multipliers.append(CHARGED_STD / (int(weight) * np.sqrt(2 * columns)))
-            self.keys.append(tuple(np.asarray(key).tolist()))
-            return real(data, arguments, *rest)
+                self.unit = 1 / weight
+            self.whole = real(data, arguments, *rest)
+            return self.whole
 
         return run
+
+    def noisy(self, key, whole, unit):
+        assert whole is self.whole
+        assert unit == self.unit
+        self.whole = None
+        self.keys.append(tuple(np.asarray(key).tolist()))
+        return self.add_noise(key, whole, unit)
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
@@ -63,7 +74,7 @@ def test_what_runs_is_within_the_filter_and_no_noise_is_used_twice(epsilon, monk
     assert spent <= plan.rule.mu**2 * (1 + 1e-12)
     assert spent > 0.97 * plan.rule.mu**2 or min(spy.multipliers) < 1 + 1e-6  # all of it, but for the least noise
     assert min(spy.multipliers) >= 1
-    assert len(spy.multipliers) <= plan.rule.most_releases
+    assert len(spy.multipliers) == len(spy.keys) <= plan.rule.most_releases
     assert len(set(spy.keys)) == len(spy.keys)
     event = Compose(tuple(map(Gaussian, spy.multipliers)))
     assert float(privacy.epsilon(event, 1e-6)) <= epsilon
@@ -97,28 +108,25 @@ class Unreadable:
         return self
 
 
-def answers(expected_data=None):
-    """Programs that answer with noise, the same every time, and look at no record."""
+def answer(monkeypatch, expected_data=None):
+    """Programs that look at no record and give numbers in the place of noisy ones, the same for every data set."""
     rng = np.random.default_rng(0)
 
-    def made(name, arguments, real):
+    def made(name, real):
         def run(data, inner, *rest):
-            if expected_data is not None:
-                assert data is expected_data
-            if name == "_sum":
-                return 50 * rng.normal(size=arguments[2])
-            _, _, columns, bins = rest
-            return 5000 / bins + 50 * rng.normal(size=(columns, bins))
+            assert expected_data is None or data is expected_data
+            return 0.0 if name == "_sum" else 5000 / rest[2]
 
         return run
 
-    return made
+    programs(monkeypatch, made)
+    monkeypatch.setattr(reader_module, "with_noise", lambda key, mean, unit: mean + 50 * rng.normal(size=64))
 
 
 def test_nothing_but_the_readers_programs_reads_records(monkeypatch):
     """With those replaced by noise, records that cannot be read go through a whole run."""
     plan, records = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6)), Unreadable()
-    programs(monkeypatch, answers(records.data))
+    answer(monkeypatch, records.data)
     outcome = release_sums(plan, records, RandomSource(0), plan.rule)
     assert np.all(np.isfinite(outcome.sums.weighted))
     assert np.all(np.isfinite(outcome.sums.draws(LINEAR, 1, 100, 0)))
@@ -131,7 +139,7 @@ def test_a_release_depends_on_records_through_what_was_released_alone(monkeypatc
     made = []
     for data in (linear_records(), other):
         with monkeypatch.context() as patch:
-            programs(patch, answers())
+            answer(patch)
             made.append(plan.sample(data, seed=1, progress=False))
     one, two = made
     assert all(np.array_equal(one.draws[name], two.draws[name]) for name in LINEAR.names)
@@ -219,7 +227,7 @@ def test_the_noise_is_as_large_as_is_said_and_paid_for():
 def test_records_are_read_after_they_are_paid_for(monkeypatch):
     """Two releases are allowed: the third is refused, before a program runs."""
     ran = []
-    programs(monkeypatch, lambda name, made, real: lambda *given: ran.append(name) or real(*given))
+    programs(monkeypatch, lambda name, real: lambda *given: ran.append(name) or real(*given))
     with jax.enable_x64(True):
         reader = reading(linear_records(50), most=2)
         for _ in range(2):
@@ -271,7 +279,7 @@ def test_the_public_randomness_says_nothing_of_the_noise():
 
 
 def test_a_failed_run_counts_as_spent(monkeypatch):
-    def broken(name, made, real):
+    def broken(name, real):
         def run(*given):
             raise ValueError("the machine went away")
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import jax
-import numpy as np
 
 from dpmcmc.charge import Purse, of_releases
 from dpmcmc.geometry import check_simulates
@@ -106,8 +105,8 @@ class LikelihoodPlan(PlannedRelease):
         posterior = posterior_of(self, data)
         try:
             return run(self, posterior, RandomSource(seed), progress)
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-            raise RunFailed(self, error) from error
+        except Exception as error:
+            raise RunFailed(self, error, reproducible=seed is not None) from error
 
     @cached_property
     def expected(self) -> LikelihoodQuality:

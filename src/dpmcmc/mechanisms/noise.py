@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.gaussian_sum import WORDS, discrete_gaussian
+from dpmcmc.mechanisms.gaussian_sum import MOST_COORDINATES, WORDS, discrete_gaussian, need_64_bits
 
 LEAST_WIDTH = 32
 
@@ -31,5 +31,11 @@ def with_noise(key: Array, whole: Array, unit: Array) -> Array:
     :class:`~dpmcmc.mechanisms.counts.Histograms` for counts of its weight: each coordinate has its own noise, so zeros
     added to the vector and dropped afterwards change nothing.
     """
+    need_64_bits()
+    if whole.dtype != jnp.int64 or key.dtype != jnp.uint64 or whole.size > MOST_COORDINATES:
+        raise TypeError(
+            f"noise is for up to {MOST_COORDINATES} 64-bit whole numbers and a key of 64-bit words, "
+            f"got {whole.size} of {whole.dtype} and {key.dtype}"
+        )
     words = stream.words(key, whole.size * int(np.prod(WORDS))).reshape(whole.size, *WORDS)
     return (whole + discrete_gaussian(words)).astype(jnp.float64) * unit

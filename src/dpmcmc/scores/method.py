@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from dpmcmc.charge import Purse, of_releases
 from dpmcmc.geometry import check_simulates
 from dpmcmc.method import RunFailed, check_budget, posterior_of
@@ -23,7 +21,7 @@ from dpmcmc.release import Release
 from dpmcmc.scores.plan import MOST_RELEASES, PlannedScores
 from dpmcmc.scores.quality import ScoreQuality
 from dpmcmc.scores.rehearsal import advice, rehearse
-from dpmcmc.scores.run import run
+from dpmcmc.scores.run import check_size, run
 
 DRAWS = 2048  # of all chains together
 
@@ -62,13 +60,15 @@ class ScoreRelease:
         budget = check_budget(n, budget)
         public = None if self.public_data is None else check_data(self.public_data)
         check_simulates(model, None)
+        raveled = RaveledModel.of(model)
+        check_size(raveled, model)
         purse = Purse(budget, of_releases(MOST_RELEASES), spent)
         rule = GaussianFilter.of_mu(purse.mu, MOST_RELEASES)
         guarantee, receipt = purse.charge("scores", rule=rule)
         assert guarantee is not None  # Gaussian sums over all records are proven at every ε
         return ScorePlan(
             model=model,
-            raveled=RaveledModel.of(model),
+            raveled=raveled,
             n=n,
             chains=chains,
             draws=DRAWS // chains if draws is None else draws,
@@ -89,8 +89,8 @@ class ScorePlan(PlannedScores):
         posterior = posterior_of(self, data)
         try:
             return run(self, posterior, RandomSource(seed), progress)
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-            raise RunFailed(self, error) from error
+        except Exception as error:
+            raise RunFailed(self, error, reproducible=seed is not None) from error
 
     @cached_property
     def rehearsals(self) -> tuple[ScoreQuality, ...]:

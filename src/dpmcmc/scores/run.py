@@ -9,14 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.mechanisms import stream
+from dpmcmc.mechanisms.gaussian_sum import MOST_COORDINATES
 from dpmcmc.models.base import has, model_name
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import GaussianFilter
 from dpmcmc.progress import Bar
 from dpmcmc.randomness import RandomSource
+from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
 from dpmcmc.scores import matrices
 from dpmcmc.scores.description import describe
+from dpmcmc.scores.marginals import BINS
 from dpmcmc.scores.plan import PlannedScores
 from dpmcmc.scores.quality import ScoreQuality, of_found
 from dpmcmc.scores.reader import Reader
@@ -84,14 +87,25 @@ def _covariates(plan: PlannedScores, reader: Reader, rng: np.random.Generator) -
     if plan.public_data is not None:
         public = np.asarray(covariates_of(plan.raveled, jax.tree.map(jnp.asarray, plan.public_data)))
         return public[rng.integers(len(public), size=MANY)]
-    width = _covariate_count(plan)
+    width = covariate_count(plan.raveled, plan.model)
     return describe(reader, width, rng).draw(rng, MANY) if width else np.zeros((MANY, 0))
 
 
-def _covariate_count(plan: PlannedScores) -> int:
-    model: Any = plan.model
+def check_size(raveled: RaveledModel, model: Any) -> None:
+    """Refuse, before anything is charged, models with more numbers to sum than a release can hold."""
+    covariates = covariate_count(raveled, model) if has(model, "covariates") else 0
+    wanted = max(covariates * (covariates + 3) // 2, raveled.dimension * (raveled.dimension + 1) // 2)
+    if max(wanted, BINS * covariates) > MOST_COORDINATES:
+        raise ValueError(
+            f"{covariates} covariates and {raveled.dimension} parameters have {wanted} second moments or curvatures, "
+            f"and at most {MOST_COORDINATES} numbers can be released at once; take fewer, or another method"
+        )
 
-    def covariates(key: Any) -> Any:
-        return covariates_of(plan.raveled, model.simulate(key, start(model, key, np.dtype(np.float64)), 1))
 
-    return jax.eval_shape(covariates, jax.random.key(0)).shape[1]
+def covariate_count(raveled: RaveledModel, model: Any) -> int:
+    with jax.enable_x64(True):
+
+        def covariates(key: Any) -> Any:
+            return covariates_of(raveled, model.simulate(key, start(model, key, np.dtype(np.float64)), 1))
+
+        return jax.eval_shape(covariates, jax.random.key(0)).shape[1]
