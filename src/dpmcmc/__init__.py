@@ -66,6 +66,8 @@ __all__ = [*_HOME, *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Release":
+        import_module("dpmcmc.methods")  # a saved release names its quality and sums, which register when imported
     if name in _HOME:
         value = getattr(import_module(f"dpmcmc.{_HOME[name]}"), name)
     elif name in _MODULES:

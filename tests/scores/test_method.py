@@ -185,6 +185,7 @@ def test_a_model_without_covariates():
     assert np.all((made.std(axis=0) > spread * (1 - SPREAD_ERROR)) & (made.std(axis=0) < 2 * spread))
 
 
+@pytest.mark.usefixtures("few_simulated")
 def test_a_plan_says_what_to_expect_and_what_would_help():
     """The rehearsals' error is the release's within a factor of two, and a small data set gets advice."""
     plan = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6))

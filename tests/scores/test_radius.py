@@ -55,7 +55,7 @@ def test_a_tail_is_seen_through_noise():
     clips = [choose(exact + 30 * rng.normal(size=len(EDGES))).clip for _ in range(20)]
     quiet = [choose(counted(SIMULATED) * N / 8192 + 30 * rng.normal(size=len(EDGES))).clip for _ in range(20)]
     assert min(clips) > max(quiet)
-    assert np.std(np.log(clips)) < 0.3
+    assert max(clips) < 4 * min(clips)  # the harm is flat around the best radius
 
 
 def test_the_smaller_the_noise_the_farther_out():

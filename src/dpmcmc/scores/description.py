@@ -78,7 +78,7 @@ def _refined(
     expected = np.concatenate([MEAN_WEIGHT * away, away[:, where[0]] * away[:, where[1]] * weights], axis=1)
     arguments = (jnp.asarray(mean), jnp.asarray(inverse))
     found = measure(reader, moments, arguments, expected, MOMENT_SHARES, least=LEAST_QUANTILE)
-    numbers, noise = found.mean(expected, reader.n), found.std * found.clip / reader.n
+    numbers, noise = found.mean(expected, reader.n), found.error(reader.n)
     shift = numbers[:size] / MEAN_WEIGHT
     seen = matrices.as_matrix(numbers[size:], size) - np.outer(shift, shift)
     standard = towards(seen, np.eye(size), noise)

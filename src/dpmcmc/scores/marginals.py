@@ -100,6 +100,6 @@ def _finer(cumulated: np.ndarray, edges: np.ndarray, last: bool) -> np.ndarray:
         down = middle[0] - np.geomspace(width, max(1 + middle[0], 2 * width), TAILS + 1)[:-1]
         inner = np.concatenate([down, middle, up])
     else:
-        inner = np.interp(np.linspace(0, 1, BINS - 1)[1:-1], cumulated, edges)
+        inner = np.interp(np.linspace(0.001, 0.999, BINS - 3), cumulated, edges)
     inner = np.sort(np.clip(inner, ATOM - 1, 1 - ATOM)) + 1e-10 * np.arange(len(inner))
     return np.concatenate([[-1.0, ATOM - 1], np.minimum(inner, 1 - ATOM), [1 - ATOM, 1.0]])

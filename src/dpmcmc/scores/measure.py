@@ -22,8 +22,16 @@ class Measured(NamedTuple):
     beyond: float  # share of records that are clipped, estimated
 
     def mean(self, simulated: np.ndarray, n: int) -> np.ndarray:
-        """The mean over ``n`` records, with what the clip takes put back, as ``simulated`` ones and the excess say."""
-        return self.clip * (self.total / n + self.lost(simulated, n))
+        """The mean over ``n`` records, with what the clip takes put back, as ``simulated`` ones and the excess say.
+
+        An excess counts only as far as it is beyond doubt.
+        """
+        seen = self.excess * max(0.0, 1 - (2 * self.doubt / max(abs(self.excess), 1e-300)) ** 2)
+        return self.clip * (self.total / n + self._replace(excess=seen).lost(simulated, n))
+
+    def error(self, n: int) -> float:
+        """Standard deviation of the noise in each number of that mean."""
+        return self.clip / n * self.std
 
     def lost(self, simulated: np.ndarray, n: int) -> np.ndarray:
         """What the clip takes of the mean over ``n`` records, over the clip: from simulated records, and the excess

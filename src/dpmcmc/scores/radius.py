@@ -17,14 +17,16 @@ import numpy as np
 
 BINS = 28
 REACH = 30.0  # the last edge, in root mean squares of simulated norms
-CANDIDATES = 60
+CANDIDATES = 40
+ROWS = 8192  # simulated vectors that candidates are tried on
 START = 0.95  # quantile of simulated norms where the tail begins
 EXPONENTS, FACTORS = np.geomspace(0.5, 5.0, 47), np.geomspace(0.25, 8.0, 23)
 CLEAR = 3.5  # standard deviations by which counts must exceed such a tail to be believed as they are
-LOG_SPREAD = 0.7  # of exponents and factors, before counts are seen
+LOG_SPREAD = 0.5  # of exponents and factors, before counts are seen
 FORESEEN = 0.5  # relative error of the loss that simulated records foresee
 UNFORESEEN = 0.4  # the same of what the counts show beyond it
 TAIL = 0.95  # quantile of simulated norms beyond which vectors say where the rest of a tail points
+ASIDE = 0.1  # squared, of a tail's length: how much of it may point elsewhere
 
 
 class Radius(NamedTuple):
@@ -98,9 +100,10 @@ def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray, noise: float, 
     ``simulated`` vectors, one row each, say what to expect; ``harm`` maps an error of the sum to where its length is
     the harm it does. The radius is at least the quantile ``least`` of the simulated norms.
     """
-    norms = np.linalg.norm(simulated, axis=1)
-    harmed, total_harm = simulated @ harm.T, np.sum(harm**2)
-    spread = np.sum((harm @ tail_direction(simulated)) ** 2) + total_harm / simulated.shape[1]
+    total_harm = np.sum(harm**2)
+    spread = np.sum((harm @ tail_direction(simulated)) ** 2) + ASIDE * total_harm / simulated.shape[1]
+    simulated = simulated[:ROWS]
+    norms, harmed = np.linalg.norm(simulated, axis=1), simulated @ harm.T
     low = max(np.quantile(norms, least), 1e-12)
     best, least_harm = Radius(float(low), 0.0, 0.0, 0.0), np.inf
     for clip in np.geomspace(low, max(2 * np.max(norms), tails.edges[-2]), CANDIDATES):

@@ -31,6 +31,7 @@ CURVATURE_COUNTS = 0.004
 CURVATURE_OF_SCOUT, CURVATURE_OF_APPROACH = (0.12, 0.006, 0.03), (0.06, 0.01, 0.08)
 """The relative error of the information that is aimed at, with a share of μ² between these."""
 
+RATIOS = (0.02, 30.0)  # of real over simulated information that are believed
 MOST_SCOUTS = 6
 ENOUGH_LEFT = 0.65  # of μ², below which no scout is sent
 LEAST_QUANTILE = 0.98  # curvatures are clipped no earlier
@@ -141,9 +142,9 @@ class Stages:
         share = np.clip((2 * longest / (self.reader.mu * self.n * aim[0])) ** 2, *aim[1:])
         shares = (CURVATURE_COUNTS, float(share))
         found = measure(self.reader, vectors.curvatures, arguments, expected, shares, least=LEAST_QUANTILE)
-        noise = found.std * found.clip / self.n
+        noise = found.error(self.n)
         seen = matrices.as_matrix(found.mean(expected, self.n), size) + inverse @ precision @ inverse.T
-        ratio = matrices.positive(towards(seen, np.eye(size), noise), 0.2, 5.0)
+        ratio = matrices.positive(towards(seen, np.eye(size), noise), 0.3, 3.0)
         root = np.linalg.cholesky(state.ratio)
         left = np.sqrt(np.mean(np.square(matrices.as_numbers(ratio - np.eye(size)))))
         error = max(noise * min(1.0, left / noise), min(noise, 0.02))

@@ -11,7 +11,7 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.measure import Measured, clipped
 from dpmcmc.scores.picture import Picture
-from dpmcmc.scores.radius import FORESEEN, UNFORESEEN, tail_direction
+from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN, tail_direction
 
 ITERATIONS, HALVINGS = 25, 8
 REACH = 2.0  # how far a sum can tell, in standard deviations of the posterior of one record
@@ -57,7 +57,7 @@ def expected(picture: Picture, found: Measured, n: int) -> Expected:
     mean, tail, size = lost.mean(axis=0), tail_direction(picture.features), len(picture.theta)
     even = np.eye(size) / size
     noise = found.std**2 * np.eye(size) + (FORESEEN * n) ** 2 * (np.outer(mean, mean) + mean @ mean * even) / 2
-    noise += ((UNFORESEEN * found.excess) ** 2 + found.doubt**2) * (np.outer(tail, tail) + even)
+    noise += ((UNFORESEEN * found.excess) ** 2 + found.doubt**2) * (np.outer(tail, tail) + ASIDE * even)
     return Expected(-found.lost(picture.features, n), derivative, noise)
 
 
