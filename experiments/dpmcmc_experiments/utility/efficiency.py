@@ -123,7 +123,8 @@ def rates(rows: pd.DataFrame) -> pd.DataFrame:
     for (name, epsilon), error in square.items():
         n, temperature, model = shape(str(name))
         plan = dp.plan(model, n, dp.Budget(epsilon, 0.1 / n), temperature=temperature)
-        cost = privacy.renyi(plan.receipts[-1].event, [ORDER])[0] / ORDER
+        receipt = plan.receipts[-1]
+        cost = receipt.filter.limit if receipt.event is None else privacy.renyi(receipt.event, [ORDER])[0] / ORDER
         named = {"target": name, "algorithm": DEFAULT[epsilon]}
         default.append(named | {"rate": 1 / error / cost, "off": False, "few": False})
     columns = ["target", "algorithm", "rate", "off", "few"]

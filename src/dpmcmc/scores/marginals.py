@@ -101,5 +101,7 @@ def _finer(cumulated: np.ndarray, edges: np.ndarray, last: bool) -> np.ndarray:
         inner = np.concatenate([down, middle, up])
     else:
         inner = np.interp(np.linspace(0.001, 0.999, BINS - 3), cumulated, edges)
+        margin = 0.01 * (inner[-1] - inner[0])  # values at the edge of a bin are inside the finer ones
+        inner[0], inner[-1] = inner[0] - margin, inner[-1] + margin
     inner = np.sort(np.clip(inner, ATOM - 1, 1 - ATOM)) + 1e-10 * np.arange(len(inner))
     return np.concatenate([[-1.0, ATOM - 1], np.minimum(inner, 1 - ATOM), [1 - ATOM, 1.0]])

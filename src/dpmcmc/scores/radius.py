@@ -24,7 +24,7 @@ EXPONENTS, FACTORS = np.geomspace(0.5, 5.0, 47), np.geomspace(0.25, 8.0, 23)
 CLEAR = 3.5  # standard deviations by which counts must exceed such a tail to be believed as they are
 LOG_SPREAD = 0.5  # of exponents and factors, before counts are seen
 FORESEEN = 0.5  # relative error of the loss that simulated records foresee
-UNFORESEEN = 0.4  # the same of what the counts show beyond it
+UNFORESEEN = 0.7  # the same of what the counts show beyond it
 TAIL = 0.95  # quantile of simulated norms beyond which vectors say where the rest of a tail points
 ASIDE = 0.1  # squared, of a tail's length: how much of it may point elsewhere
 
