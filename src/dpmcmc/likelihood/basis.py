@@ -86,8 +86,9 @@ class Basis:
         table = centred(table)
         mean = np.mean(table[:ROWS], axis=0)
         away = table[:ROWS] - mean
-        squares, axes = np.linalg.eigh(away.T @ away / away.size)
-        sizes, right = np.sqrt(np.maximum(squares[::-1], 0.0)), axes[:, ::-1].T
+        largest = max(float(np.max(np.abs(away))), 1e-300)  # squares of log likelihoods may be beyond all floats
+        squares, axes = np.linalg.eigh((away / largest).T @ (away / largest) / away.size)
+        sizes, right = largest * np.sqrt(np.maximum(squares[::-1], 0.0)), axes[:, ::-1].T
         wanted = np.sum((records * sizes > LEAST) & (sizes > FLOOR * sizes[0]))
         count = int(np.clip(wanted, 1, min(MOST, len(away) // 2, len(anchors) // 2)))
         scales, functions = np.maximum(sizes[:count], 1e-300), right[:count] * np.sqrt(len(anchors))
