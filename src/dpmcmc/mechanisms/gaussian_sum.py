@@ -195,7 +195,6 @@ def whole_sum(vectors: Array, bound: Array | int, unit: Array | float) -> Array:
     norm = largest * jnp.sqrt(jnp.sum((units * (1 / largest)) ** 2, axis=0))
     rounded = jnp.round(units * jnp.minimum(1.0, ball / norm))
     whole = jnp.where(jnp.isnan(rounded), 0.0, jnp.clip(rounded, -radius, radius))
-    whole = jax.lax.optimization_barrier(whole)  # what is checked is what is added, not computed a second time
     kept = jnp.where(inside(whole, radius), whole, 0)
     if records * LARGEST_BOUND >= 2**53:  # below, every sum over records is exact in float64
         kept = kept.astype(jnp.int64)
