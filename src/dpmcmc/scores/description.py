@@ -9,20 +9,26 @@ moments exactly.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.scores import matrices
+from dpmcmc.scores.coordinates import kind_axes
 from dpmcmc.scores.marginals import Marginals, first_edges
-from dpmcmc.scores.measure import measure
+from dpmcmc.scores.measure import believed, measure, share_for
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import MEAN_WEIGHT, moments
 
-COUNT_SHARES = (0.008, 0.006, 0.02)  # of μ², for even bins, finer ones where they are needed, and the last ones
-MOMENT_SHARES = (0.004, 0.016)  # of one round: counts of norms, and the sum
-ROUNDS = 2
-LEAST_QUANTILE = 0.995  # moments are clipped no earlier, as what the clip takes is known less well than for scores
+COUNT_SHARES = (0.008, 0.006)  # of μ², for even bins and finer ones where they are needed
+LAST_COUNTS = (0.01, 0.02, 0.06)  # noise of the last counts, over n, that is aimed at, with a share between two numbers
+NORM_COUNTS = 0.004  # share for counts of moments' norms, of one round
+MOMENTS = (0.06, 0.016, 0.05)  # error of the moments that is aimed at in one round, with a share between two numbers
+MOST_ROUNDS = 3
+SMALL_CHANGE = 0.3  # of the logarithms of variances in all directions, after which no round follows
+UNKNOWN = 0.5  # error of correlations before moments are released
+LEAST_QUANTILE = 0.95  # of simulated norms; moments are clipped no earlier
 DRAWN = 8192  # simulated covariates that a description is fitted with
 OUTSIDE = 1.2  # simulated covariates may lie so far out, so that their moments can be right
 
@@ -46,12 +52,15 @@ def describe(reader: Reader, covariates: int, rng: np.random.Generator) -> Descr
     marginals = _marginals(reader, covariates)
     normals = rng.normal(size=(DRAWN, covariates))
     simulated = marginals.from_normals(normals)
-    mean, covariance = simulated.mean(axis=0), np.diag(np.maximum(simulated.var(axis=0), 1e-12))
-    for _ in range(ROUNDS):
-        mean, covariance = _refined(reader, mean, covariance, simulated)
-        latent = matrices.correlation(covariance)
+    known = Moments(simulated.mean(axis=0), np.diag(np.maximum(simulated.var(axis=0), 1e-12)), UNKNOWN)
+    for _ in range(MOST_ROUNDS):
+        before, known = known, _refined(reader, known, simulated)
+        latent = matrices.correlation(known.covariance)
         simulated = marginals.from_normals(normals @ np.linalg.cholesky(latent).T)
-    return _fitted(marginals, normals, mean, covariance)
+        change = np.linalg.eigvals(np.linalg.solve(before.covariance, known.covariance))
+        if np.all(np.abs(np.log(np.abs(change))) < SMALL_CHANGE):
+            break
+    return _fitted(marginals, normals, known.mean, known.covariance)
 
 
 def _marginals(reader: Reader, covariates: int) -> Marginals:
@@ -59,48 +68,44 @@ def _marginals(reader: Reader, covariates: int) -> Marginals:
         counts, std = reader.covariate_counts(edges[:, 1:-1], share)
         return Marginals.from_counts(edges, counts, std, reader.n)
 
-    even, finer, last = COUNT_SHARES
+    even, finer = COUNT_SHARES
+    last = share_for(np.sqrt(2 * covariates) / reader.mu / reader.n, LAST_COUNTS)
     marginals = counted(first_edges(covariates), even)
     if marginals.concentrated:
         marginals = counted(marginals.finer_edges(last=False), finer)
     return counted(marginals.finer_edges(last=True), last)
 
 
-def _refined(
-    reader: Reader, mean: np.ndarray, covariance: np.ndarray, simulated: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance after one more release of moments, in coordinates where the last ones are standard."""
-    size = len(mean)
-    inverse = matrices.power(covariance, -0.5)
+class Moments(NamedTuple):
+    """Mean and covariance of the covariates, and the typical error of a number where the covariance is standard."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    error: float
+
+
+def _refined(reader: Reader, known: Moments, simulated: np.ndarray) -> Moments:
+    """After one more release, in coordinates where the last moments are standard, kind to rare values."""
+    size = len(known.mean)
     own = matrices.power(np.cov(simulated, rowvar=False).reshape(size, size), -0.5)
-    away = (simulated - simulated.mean(axis=0)) @ own
+    white = (simulated - simulated.mean(axis=0)) @ own
+    lengths, axes = kind_axes(white)
+    away, scale = white @ axes * lengths, np.outer(lengths, lengths)
     where, weights = matrices.triangle(size)
     expected = np.concatenate([MEAN_WEIGHT * away, away[:, where[0]] * away[:, where[1]] * weights], axis=1)
-    arguments = (jnp.asarray(mean), jnp.asarray(inverse))
-    found = measure(reader, moments, arguments, expected, MOMENT_SHARES, least=LEAST_QUANTILE)
-    numbers, noise = found.mean(expected, reader.n), found.error(reader.n)
-    shift = numbers[:size] / MEAN_WEIGHT
-    seen = matrices.as_matrix(numbers[size:], size) - np.outer(shift, shift)
-    standard = towards(seen, np.eye(size), noise)
-    standard = matrices.positive(standard, max(0.7 * spectral(noise, size), 1e-3))
-    root = matrices.power(covariance, 0.5)
-    kept = max(0.0, 1 - (2 * noise / MEAN_WEIGHT) ** 2 / max(float(np.mean(shift**2)), 1e-300))
-    return mean + kept * shift @ root, root @ standard @ root
-
-
-def spectral(noise: float, size: int) -> float:
-    """About the largest eigenvalue of a symmetric matrix of noise, given that of its weighted triangle's numbers."""
-    return noise * np.sqrt(2 * size)
-
-
-def towards(seen: np.ndarray, expected: np.ndarray, noise: float) -> np.ndarray:
-    """A noisy symmetric matrix drawn to what was expected, diagonal and rest apart (James & Stein 1961)."""
-    difference = seen - expected
-    diagonal = np.eye(len(seen), dtype=bool)
-    for part, std in ((diagonal, noise), (~diagonal, noise / np.sqrt(2))):
-        size = float(np.mean(difference[part] ** 2)) if part.any() else 0.0
-        difference = np.where(part, difference * max(0.0, 1 - std**2 / max(size, 1e-300)), difference)
-    return expected + difference
+    to_release = matrices.power(known.covariance, -0.5) @ axes * lengths
+    arguments = (jnp.asarray(known.mean), jnp.asarray(to_release))
+    longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST_QUANTILE)
+    shares = (NORM_COUNTS, share_for(2 * longest / reader.mu / reader.n, MOMENTS))
+    found = measure(reader, moments, arguments, expected, shares, least=LEAST_QUANTILE)
+    numbers, variances = found.mean(expected, reader.n), found.variances(expected, reader.n)
+    shift, _ = believed(numbers[:size] / MEAN_WEIGHT, np.sqrt(variances[:size]) / MEAN_WEIGHT, known.error)
+    seen = matrices.as_matrix(numbers[size:], size) - np.outer(shift, shift) - np.diag(lengths**2)
+    change, left = believed(seen, np.sqrt(matrices.as_variances(variances[size:], size)), known.error)
+    standard = matrices.pooled(np.eye(size) + change / scale, left / scale)
+    root = matrices.power(known.covariance, 0.5) @ axes
+    error = float(np.sqrt(np.mean(left**2)))
+    return Moments(known.mean + root @ (shift / lengths), matrices.symmetric(root @ standard @ root.T), error)
 
 
 def _fitted(marginals: Marginals, normals: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> Description:

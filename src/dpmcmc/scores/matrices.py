@@ -51,3 +51,25 @@ def as_numbers(matrix: np.ndarray) -> np.ndarray:
     """The weighted upper triangle: the inverse of :func:`as_matrix`."""
     where, weights = triangle(len(matrix))
     return matrix[where] * weights
+
+
+def as_variances(numbers: np.ndarray, size: int) -> np.ndarray:
+    """Variances of the symmetric matrix whose weighted upper triangle has variances ``numbers``."""
+    return as_matrix(numbers / triangle(size)[1], size)
+
+
+def pooled(matrix: np.ndarray, errors: np.ndarray, least: float = 1e-3) -> np.ndarray:
+    """A covariance from a noisy one: its lowest eigenvalues, as far as noise can have made them of 0, become their mean.
+
+    ``errors`` are standard deviations of the matrix's numbers. Noise of standard deviation s in each number of an
+    m × m block moves eigenvalues by up to about s√(2m), but their mean by s√2/m only.
+    """
+    values, axes = np.linalg.eigh(symmetric(matrix))
+    size, squares = len(values), axes**2
+    spread = np.sqrt(np.sum(squares * ((2 - np.eye(size)) * errors**2 @ squares), axis=0)) + 1e-300
+    for count in range(size, 0, -1):
+        if np.all(values[:count] <= np.sqrt(2 * count) * spread[:count]):
+            weights = 1 / spread[:count] ** 2
+            values[:count] = max(np.average(values[:count], weights=weights), np.sqrt(2 / np.sum(weights)))
+            break
+    return (axes * np.maximum(values, least)) @ axes.T

@@ -10,6 +10,9 @@ from dpmcmc.scores import radius
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
 
+FAMILIAR = 4.0  # so many numbers' worth of evidence is the error that was expected before a release
+SURE = 0.02  # no number is taken to be known better
+
 
 class Measured(NamedTuple):
     """A noisy sum of clipped vectors, over the clip; everything here is released or public."""
@@ -29,9 +32,12 @@ class Measured(NamedTuple):
         seen = self.excess * max(0.0, 1 - (2 * self.doubt / max(abs(self.excess), 1e-300)) ** 2)
         return self.clip * (self.total / n + self._replace(excess=seen).lost(simulated, n))
 
-    def error(self, n: int) -> float:
-        """Standard deviation of the noise in each number of that mean."""
-        return self.clip / n * self.std
+    def variances(self, simulated: np.ndarray, n: int) -> np.ndarray:
+        """Of the numbers of that mean: the noise, and errors of what was put back."""
+        tail = radius.tail_direction(simulated)
+        foreseen = radius.FORESEEN * n * self._replace(excess=0.0).lost(simulated, n)
+        excess = (radius.UNFORESEEN * self.excess) ** 2 + self.doubt**2
+        return (self.clip / n) ** 2 * (self.std**2 + foreseen**2 + excess * (tail**2 + radius.ASIDE / len(tail)))
 
     def lost(self, simulated: np.ndarray, n: int) -> np.ndarray:
         """What the clip takes of the mean over ``n`` records, over the clip: from simulated records, and the excess
@@ -64,8 +70,25 @@ def measure(
     counts, std = reader.norm_counts(vectors, arguments, edges, shares[0])
     share = min(shares[1], reader.left)
     noise = 2 * max(1 / (reader.mu * np.sqrt(share)), 1.0)
-    harm = np.eye(width) if harm is None else harm
     tails = radius.Tails(edges, counts[0], std, norms)
     clip, excess, doubt, beyond = radius.choose(tails, simulated, harm, noise, least)
     total, std = reader.total(vectors, arguments, clip, width, share)
     return Measured(total, std, clip, excess / clip, doubt / clip, beyond)
+
+
+def share_for(error: float, aim: tuple[float, float, float]) -> float:
+    """The share of μ² for a release that has an ``error`` with all of it: as much as the aim takes, between two shares."""
+    return float(np.clip((error / aim[0]) ** 2, *aim[1:]))
+
+
+def believed(difference: np.ndarray, noise: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
+    """What of noisy differences is believed, number by number, and the standard deviations of what remains unknown.
+
+    The differences are taken to be normal about 0 with one variance, which is estimated from all of them and the
+    ``error`` that was expected; those too noisy to tell say nothing of it.
+    """
+    weights = (error**2 / (noise**2 + error**2)) ** 2
+    prior = FAMILIAR * error**2 + np.sum(weights * (difference**2 - noise**2))
+    prior = max(prior / (FAMILIAR + np.sum(weights)), SURE**2)
+    kept = prior / (prior + noise**2)
+    return kept * difference, np.sqrt(np.maximum(kept * noise**2, SURE**2))

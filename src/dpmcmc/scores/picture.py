@@ -14,9 +14,10 @@ import numpy as np
 
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
+from dpmcmc.scores.coordinates import metric
 
-POWER = 6.0  # of the norm whose mean the coordinates keep small: between whitening (2) and the largest norm (infinity)
-METRIC_ROWS = 8192
+
+OF_PRIOR = 0.01  # so much of the prior's precision joins the information where two are compared: some may have none
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class Picture:
     theta: np.ndarray
     information: np.ndarray  # of the real records, as far as is known
     prior_precision: np.ndarray  # not per record
+    prior_slope: np.ndarray  # the gradient of the log prior
     stretch: np.ndarray  # simulated scores, times its transpose, have that information
     root: np.ndarray  # from scores to features
     scores: np.ndarray  # of simulated records, stretched
@@ -37,21 +39,30 @@ class Picture:
         return matrices.power(records * self.information + self.prior_precision, -1)
 
 
-def picture(model: RaveledModel, theta: np.ndarray, x: Any, ratio: np.ndarray, n: int, key: Any) -> Picture:
-    """The model at ``theta``, from records simulated with covariates ``x``."""
+def picture(
+    model: RaveledModel,
+    theta: np.ndarray,
+    ratio: np.ndarray,
+    n: int,
+    simulation: tuple[Any, Any],
+    root: np.ndarray | None = None,
+) -> Picture:
+    """The model at ``theta``, from records simulated with a key and covariates; in coordinates by a ``root``, if given."""
     at = jnp.asarray(theta)
-    records = vectors.simulate(model)(key, at, x)
+    records = vectors.simulate(model)(simulation[0], at, simulation[1])
     scores = np.asarray(vectors.on_public(model, vectors.scores)((at, jnp.eye(len(theta))), records))
     simulated = simulated_information(model, at, records)
     precision = prior_precision(model, theta)
-    lower = root_of(simulated + precision / n)
-    information = matrices.positive(lower @ ratio @ lower.T - precision / n)
+    slope = np.nan_to_num(np.asarray(vectors.prior_at(model)(at)[1]))
+    known = OF_PRIOR * precision / n
+    lower = root_of(simulated + known)
+    information = matrices.positive(lower @ ratio @ lower.T - known)
     stretch = lower @ matrices.power(ratio, 0.5) @ np.linalg.inv(lower)
     scores = scores @ stretch.T
     whitening = matrices.power(information + precision / n, -0.5)
-    inner = metric(scores[:METRIC_ROWS] @ whitening)
-    root = inner @ whitening
-    return Picture(theta, information, precision, stretch, root, scores, scores @ root.T, np.linalg.inv(inner))
+    root = metric(scores @ whitening) @ whitening if root is None else root
+    harm = whitening @ np.linalg.inv(root)
+    return Picture(theta, information, precision, slope, stretch, root, scores, scores @ root.T, harm)
 
 
 def simulated_information(model: RaveledModel, at: Any, records: Any) -> np.ndarray:
@@ -72,20 +83,3 @@ def root_of(matrix: np.ndarray) -> np.ndarray:
     """A triangular root of a symmetric matrix that may be singular to rounding."""
     scale = np.trace(matrix) / len(matrix)
     return np.linalg.cholesky(matrices.positive(matrix, 1e-10 * max(scale, 1e-280)))
-
-
-def metric(white: np.ndarray, rounds: int = 40) -> np.ndarray:
-    """Coordinates T for white vectors z that make tr (TᵀT)⁻¹ (E‖Tz‖^q)^(2/q) small, with E‖Tz‖² = dimension.
-
-    Directions in which few records stand far out get more noise than others, but less than whitening gives all. At the
-    optimum (TᵀT)⁻² ∝ E ‖Tz‖^(q−2) zzᵀ; damped rounds of that (docs/theory/score-release.md, "Coordinates").
-    """
-    size = white.shape[1]
-    inner = np.eye(size)
-    for _ in range(rounds):
-        norms = np.sqrt(np.maximum(np.sum((white @ inner) * white, axis=1), 1e-300))
-        weights = (norms / max(norms.max(), 1e-300)) ** (POWER - 2)
-        wanted = matrices.power((white * weights[:, None]).T @ white, -0.5, 1e-9)
-        inner = inner * size / np.trace(inner) / 2 + wanted * size / np.trace(wanted) / 2
-    root = matrices.power(inner, 0.5)
-    return root * np.sqrt(size / max(np.mean(np.sum((white @ root) ** 2, axis=1)), 1e-300))

@@ -107,7 +107,7 @@ def of_found(found: Found, likelihood: Knowledge, n: int, temperature: float, fa
     return ScoreQuality(
         mean_error=float(np.sqrt(np.mean(np.maximum(private - exact, 0.0) / exact))),
         surprise=state.surprises[-1] if state.surprises else 0.0,
-        information_error=state.ratio_error,
+        information_error=state.information_error,
         like_prior=float(like_prior),
         clipped=state.measured[-1].beyond if state.measured else 0.0,
         stages=len(state.measured),

@@ -21,6 +21,7 @@ CANDIDATES = 40
 ROWS = 8192  # simulated vectors that candidates are tried on
 START = 0.95  # quantile of simulated norms where the tail begins
 EXPONENTS, FACTORS = np.geomspace(0.5, 5.0, 47), np.geomspace(0.25, 8.0, 23)
+BENDS = 4.0  # beyond so many times the norm where the tail begins, exponents change norms by a factor
 CLEAR = 3.5  # standard deviations by which counts must exceed such a tail to be believed as they are
 LOG_SPREAD = 0.5  # of exponents and factors, before counts are seen
 FORESEEN = 0.5  # relative error of the loss that simulated records foresee
@@ -47,7 +48,9 @@ class Tails:
         inside, self.norms = np.split(ordered, [int(START * len(norms))])
         start = max(float(self.norms[0]), 1e-300)
         self.share = len(self.norms) / len(norms)
-        self.stretched = start * (self.norms / start) ** EXPONENTS[:, None]  # (exponent, norm)
+        far = np.log(self.norms / start)
+        near = np.minimum(far, np.log(BENDS))
+        self.stretched = start * np.exp(far + (EXPONENTS[:, None] - 1) * near)  # (exponent, norm)
         shown = edges >= start
         each = np.stack([np.histogram(row, np.append(0.0, edges))[0] for row in np.minimum(self.stretched, edges[-1])])
         predicted = self.n * self.share / len(self.norms) * each[:, None, shown] * FACTORS[None, :, None]
@@ -94,12 +97,14 @@ def norm_edges(norms: np.ndarray) -> np.ndarray:
     return np.geomspace(low, high, BINS)
 
 
-def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray, noise: float, least: float) -> Radius:
+def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray | None, noise: float, least: float) -> Radius:
     """The best radius for sums whose noise has standard deviation ``noise`` times the radius in each number.
 
     ``simulated`` vectors, one row each, say what to expect; ``harm`` maps an error of the sum to where its length is
-    the harm it does. The radius is at least the quantile ``least`` of the simulated norms.
+    the harm it does, for scores; without it, for other vectors, all numbers matter alike. The radius is at least the quantile ``least`` of the simulated norms.
     """
+    shrinks = harm is not None  # what is clipped of scores tells less of the parameters
+    harm = np.eye(simulated.shape[1]) if harm is None else harm
     total_harm = np.sum(harm**2)
     spread = np.sum((harm @ tail_direction(simulated)) ** 2) + ASIDE * total_harm / simulated.shape[1]
     simulated = simulated[:ROWS]
@@ -112,7 +117,8 @@ def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray, noise: float, 
         lost = tails.n / len(norms) * ((1 - kept) @ harmed)
         bias = spread * ((UNFORESEEN * excess) ** 2 + doubt**2) + FORESEEN**2 * (lost @ lost)
         total = total_harm * (noise * clip) ** 2 + bias
-        total /= (kept @ norms**2 / np.sum(norms**2)) ** 2  # what is clipped tells less of the parameters
+        if shrinks:
+            total /= (kept @ norms**2 / np.sum(norms**2)) ** 2
         if total < least_harm:
             best, least_harm = Radius(float(clip), excess, doubt, beyond), total
     return best

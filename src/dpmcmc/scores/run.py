@@ -17,7 +17,6 @@ from dpmcmc.progress import Bar
 from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
-from dpmcmc.scores import matrices
 from dpmcmc.scores.description import describe
 from dpmcmc.scores.marginals import BINS
 from dpmcmc.scores.plan import PlannedScores
@@ -74,7 +73,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         theta = np.asarray(plan.raveled.ravel(start(plan.model, jax.random.key(public), np.dtype(np.float64))))
         found, failed = Stages(plan.raveled, reader, x, jax.random.key(public)).run(theta)
         records = plan.temperature * reader.n
-        said = found.state.knowledge.blurred(matrices.power(records * found.picture.information, -1, 1e-14))
+        said = found.state.knowledge.blurred(found.record_width() / records)
         quality = of_found(found, said, reader.n, plan.temperature, failed)
     precision = tuple(map(tuple, said.precision.tolist()))
     return Outcome(ScoreSums(precision, tuple(said.weighted.tolist()), tuple(found.state.theta.tolist())), quality)

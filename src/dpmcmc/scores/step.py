@@ -40,6 +40,17 @@ class Knowledge(NamedTuple):
         )
 
 
+def of_prior(picture: Picture) -> Knowledge:
+    """The prior of the parameters, as a normal about the picture's place."""
+    precision = picture.prior_precision
+    return Knowledge(precision, precision @ picture.theta + picture.prior_slope)
+
+
+def sampling(picture: Picture, n: int) -> np.ndarray:
+    """Covariance of the estimate without privacy about the parameters."""
+    return matrices.power(n * picture.information, -1, 1e-14)
+
+
 class Expected(NamedTuple):
     """The mean of clipped features over the clip, per record, at the picture's place, and its derivative in θ."""
 
@@ -62,9 +73,9 @@ def expected(picture: Picture, found: Measured, n: int) -> Expected:
 
 
 def surprise(picture: Picture, found: Measured, at: Expected, before: Knowledge, n: int) -> float:
-    """The squared distance between the sum and what earlier ones foretold, in standard deviations of both together."""
-    known = matrices.power(before.precision + picture.prior_precision, -1, 1e-14)
-    residual = found.total - n * at.mean
+    """The squared distance between the sum and what earlier knowledge foretold, in standard deviations of both."""
+    known = matrices.power(before.precision, -1, 1e-14)
+    residual = found.total - n * (at.mean + at.derivative @ (known @ before.weighted - picture.theta))
     spread = n**2 * at.derivative @ known @ at.derivative.T + at.noise
     return float(residual @ np.linalg.solve(spread, residual))
 
@@ -82,7 +93,9 @@ class Search:
         self.model, self.picture, self.found, self.n, self.far = model, picture, found, n, far
         self.key, self.x = simulation
         self.at = expected(picture, found, n)
-        self.weight = np.linalg.inv(self.at.noise)
+        self.weight = np.linalg.inv(self.at.noise)  # of what the sum says of the estimate without privacy
+        chance = n**2 * self.at.derivative @ sampling(picture, n) @ self.at.derivative.T
+        self.trust = np.linalg.inv(self.at.noise + chance)  # and of the parameters
         self.here = self._simulated(picture.theta)[0]
 
     def _simulated(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -101,14 +114,15 @@ class Search:
         return self.found.total - self.n * (self.at.mean + mean - self.here)
 
     def run(self, before: Knowledge) -> tuple[np.ndarray, Knowledge]:
-        """Where the parameters are, and what this sum alone says."""
+        """Where the parameters are, and what this sum alone says of the estimate without privacy.
+
+        ``before`` is of the parameters, with the prior.
+        """
         theta, slope, residual = self.picture.theta, self.at.derivative, self._residual(self.here)
         cost = self._cost(theta, residual, before)
         for _ in range(ITERATIONS):
-            _, prior_slope, prior_hessian = (np.asarray(part) for part in vectors.prior_at(self.model)(theta))
-            gradient = self.n * slope.T @ self.weight @ residual + before.weighted - before.precision @ theta
-            gradient = gradient + np.nan_to_num(prior_slope)
-            hessian = self.n**2 * slope.T @ self.weight @ slope + before.precision + matrices.positive(-prior_hessian)
+            gradient = self.n * slope.T @ self.trust @ residual + before.weighted - before.precision @ theta
+            hessian = self.n**2 * slope.T @ self.trust @ slope + before.precision
             step = matrices.power(hessian, -1, 1e-14) @ gradient
             step, gain = self._within_reach(theta, step, gradient)
             if gain < SMALL_GAIN:
@@ -143,6 +157,5 @@ class Search:
         return None
 
     def _cost(self, theta: np.ndarray, residual: np.ndarray, before: Knowledge) -> float:
-        log_prior = float(vectors.prior_at(self.model)(jnp.asarray(theta))[0])
         kept = theta @ before.precision @ theta / 2 - before.weighted @ theta
-        return float(residual @ self.weight @ residual) / 2 + float(kept) - log_prior
+        return float(residual @ self.trust @ residual) / 2 + float(kept)

@@ -1,0 +1,124 @@
+"""How much information the real records carry, from a released sum of their curvatures, and how well that is known.
+
+Simulated records foresee it as far as model and description are right; the released sum corrects them number by number,
+as far as each stands out from its noise and from what the clip may have taken of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from dpmcmc.raveled import RaveledModel
+from dpmcmc.scores import matrices, vectors
+from dpmcmc.scores.coordinates import kind_axes
+from dpmcmc.scores.measure import believed, measure, share_for
+from dpmcmc.scores.picture import OF_PRIOR, prior_precision, root_of, simulated_information
+from dpmcmc.scores.reader import Reader
+
+COUNTS = 0.004  # share of μ² for counts of norms
+LEAST_QUANTILE = 0.95  # of simulated norms; curvatures are clipped no earlier
+UNDESCRIBED = 0.5  # relative error of the information before curvatures are released
+CURVED = (0.25, 4.0)  # curvatures over information that are used as they are
+UNLIKE = 5.0  # information along rare directions may be less like the simulated one, by up to such a factor
+FACTORS = (0.1, 10.0)  # by which one release may change the information
+
+
+class Doubt(NamedTuple):
+    """How far the information may be off: in coordinates where it is standard, independent errors of its numbers."""
+
+    frame: np.ndarray  # information of a record is frame frameᵀ
+    errors: np.ndarray  # standard deviations of the numbers of frame⁻¹ information frame⁻ᵀ
+
+    @property
+    def typical(self) -> float:
+        """The median over directions."""
+        return float(np.median(np.sqrt(np.mean(self.errors**2, axis=1))))
+
+    def of_move(self, step: np.ndarray) -> np.ndarray:
+        """Covariance of the error in where a step ends that was made with this information."""
+        return self._back(self.errors**2 @ (self.frame.T @ step) ** 2)
+
+    def of_noise(self, covariance: np.ndarray) -> np.ndarray:
+        """By how much the error of an estimate exceeds its ``covariance``, which supposes this information.
+
+        With Δ the error of the information where it is standard, (1 + Δ)⁻¹ N (1 + Δ)⁻¹ exceeds N on average by about
+        E[ΔNΔ + Δ²N + NΔ²].
+        """
+        noise = np.diag(self.frame.T @ covariance @ self.frame)
+        squares = self.errors**2
+        return self._back(squares @ noise + 2 * squares.sum(axis=1) * noise)
+
+    def of_width(self) -> np.ndarray:
+        """By how much the expected inverse of the information exceeds its estimate."""
+        return self._back(np.diag(self.errors) ** 2)
+
+    def _back(self, variances: np.ndarray) -> np.ndarray:
+        back = np.linalg.inv(self.frame).T
+        return (back * variances) @ back.T
+
+
+class Curvature(NamedTuple):
+    """The ratio of real to simulated information, and how well it is known."""
+
+    ratio: np.ndarray
+    doubt: Doubt
+
+
+def learn(
+    model: RaveledModel,
+    reader: Reader,
+    places: tuple[np.ndarray, np.ndarray],
+    known: tuple[np.ndarray, float],
+    simulation: tuple[Any, Any],
+    aim: tuple[float, float, float],
+) -> Curvature:
+    """Release curvatures at the first of two ``places``, for records that are thought to come from the second.
+
+    The ratio is ``known`` with a typical error. ``simulation`` is a key and covariates; ``aim`` is the relative error
+    of the information that is aimed at, with a share of μ² between two numbers.
+    """
+    ratio, error = known
+    size, at = len(ratio), jnp.asarray(places[0])
+    records = vectors.simulate(model)(simulation[0], jnp.asarray(places[1]), simulation[1])
+    precision = prior_precision(model, places[0]) / reader.n
+    lower, offset = _foreseen(model, at, records, simulation, OF_PRIOR * precision)
+    own, relative = np.linalg.inv(lower), np.linalg.cholesky(ratio)
+    scores = np.asarray(vectors.on_public(model, vectors.scores)((at, jnp.asarray(own)), records))
+    lengths, axes = kind_axes(scores, matrices.power(np.eye(size) + own @ precision @ own.T, -0.5, 1e-14))
+    relative = relative @ axes
+    frame = lower @ relative
+    inverse = np.linalg.inv(frame)
+    to_release = lengths[:, None] * np.stack([axes.T @ own, inverse])
+    expected = np.asarray(vectors.on_public(model, vectors.curvatures)((at, jnp.asarray(to_release[0])), records))
+    longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST_QUANTILE)
+    shares = (COUNTS, share_for(2 * longest / reader.mu / reader.n, aim))
+    arguments = (at, jnp.asarray(to_release[1]))
+    found = measure(reader, vectors.curvatures, arguments, expected, shares, least=LEAST_QUANTILE)
+    scale = np.outer(lengths, lengths)
+    seen = matrices.as_matrix(found.mean(expected, reader.n), size) / scale + inverse @ offset @ inverse.T
+    noise = np.sqrt(matrices.as_variances(found.variances(expected, reader.n), size)) / scale
+    unlike = np.minimum(1 / scale, UNLIKE)
+    change, left = (unlike * part for part in believed((seen - np.eye(size)) / unlike, noise / unlike, error))
+    change = matrices.positive(matrices.pooled(np.eye(size) + change, left), *FACTORS)
+    spread = np.sqrt(np.diag(change))
+    doubt = Doubt(frame @ matrices.power(change, 0.5), left / np.outer(spread, spread))
+    return Curvature(matrices.symmetric(relative @ change @ relative.T), doubt)
+
+
+def _foreseen(
+    model: RaveledModel, at: Any, records: Any, simulation: tuple[Any, Any], known: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A root of the mean curvature that is foreseen, and what it has beyond that of the records alone.
+
+    Far from where records come from, the mean curvature may be small or none of a peak; then it is raised to a part of
+    the information, for coordinates in which it can be compared with what is released.
+    """
+    here = vectors.simulate(model)(simulation[0], at, simulation[1])
+    fisher = root_of(simulated_information(model, at, here) + known)
+    inverse = np.linalg.inv(fisher)
+    mean = matrices.symmetric(np.nan_to_num(np.asarray(vectors.information(model)(at, records))))
+    raised = fisher @ matrices.positive(inverse @ (mean + known) @ inverse.T, *CURVED) @ fisher.T
+    return root_of(raised), raised - mean
