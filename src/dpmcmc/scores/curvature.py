@@ -23,6 +23,7 @@ LEAST_QUANTILE = 0.95  # of simulated norms; curvatures are clipped no earlier
 UNDESCRIBED = 0.5  # relative error of the information before curvatures are released
 CURVED = (0.25, 4.0)  # curvatures over information that are used as they are
 UNLIKE = 5.0  # information along rare directions may be less like the simulated one, by up to such a factor
+BENDS = 0.2  # relative change of the information, times the length of a move in standard deviations for one record
 FACTORS = (0.1, 10.0)  # by which one release may change the information
 
 
@@ -38,8 +39,12 @@ class Doubt(NamedTuple):
         return float(np.median(np.sqrt(np.mean(self.errors**2, axis=1))))
 
     def of_move(self, step: np.ndarray) -> np.ndarray:
-        """Covariance of the error in where a step ends that was made with this information."""
-        return self._back(self.errors**2 @ (self.frame.T @ step) ** 2)
+        """Covariance of the error in where a step ends that was made with this information.
+
+        On the way it changes, by about ``BENDS`` over a standard deviation of the posterior of one record.
+        """
+        squares = (self.frame.T @ step) ** 2
+        return self._back(self.errors**2 @ squares + BENDS**2 * np.sum(squares) ** 2)
 
     def of_noise(self, covariance: np.ndarray) -> np.ndarray:
         """By how much the error of an estimate exceeds its ``covariance``, which supposes this information.

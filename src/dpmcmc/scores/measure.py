@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dpmcmc.scores import radius
+from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
 
 FAMILIAR = 4.0  # so many numbers' worth of evidence is the error that was expected before a release
+DOUBTFUL = 1.5  # an excess of so many standard deviations of its doubt counts for nothing
 SURE = 0.02  # no number is taken to be known better
 
 
@@ -24,26 +26,34 @@ class Measured(NamedTuple):
     doubt: float  # standard deviation of that
     beyond: float  # share of records that are clipped, estimated
 
-    def mean(self, simulated: np.ndarray, n: int) -> np.ndarray:
-        """The mean over ``n`` records, with what the clip takes put back, as ``simulated`` ones and the excess say.
+    @property
+    def seen(self) -> float:
+        """The excess as far as it is beyond doubt."""
+        return self.excess * max(0.0, 1 - (DOUBTFUL * self.doubt / max(abs(self.excess), 1e-300)) ** 2)
 
-        An excess counts only as far as it is beyond doubt.
-        """
-        seen = self.excess * max(0.0, 1 - (2 * self.doubt / max(abs(self.excess), 1e-300)) ** 2)
-        return self.clip * (self.total / n + self._replace(excess=seen).lost(simulated, n))
+    @property
+    def unseen(self) -> float:
+        """Standard deviation of the rest of it, and of an error in what is put back."""
+        return float(np.sqrt((UNFORESEEN * self.seen) ** 2 + self.doubt**2 + (self.excess - self.seen) ** 2))
+
+    def mean(self, simulated: np.ndarray, n: int) -> np.ndarray:
+        """The mean over ``n`` records, with what the clip takes put back."""
+        return self.clip * (self.total / n + self.lost(simulated, n))
 
     def variances(self, simulated: np.ndarray, n: int) -> np.ndarray:
         """Of the numbers of that mean: the noise, and errors of what was put back."""
-        tail = radius.tail_direction(simulated)
-        foreseen = radius.FORESEEN * n * self._replace(excess=0.0).lost(simulated, n)
-        excess = (radius.UNFORESEEN * self.excess) ** 2 + self.doubt**2
-        return (self.clip / n) ** 2 * (self.std**2 + foreseen**2 + excess * (tail**2 + radius.ASIDE / len(tail)))
+        foreseen, tail = FORESEEN * n * self.foreseen(simulated), radius.tail_direction(simulated)
+        unseen = self.unseen**2 * (tail**2 + ASIDE / len(tail))
+        return (self.clip / n) ** 2 * (self.std**2 + foreseen**2 + unseen)
+
+    def foreseen(self, simulated: np.ndarray) -> np.ndarray:
+        """What the clip takes of the mean over simulated records, over the clip."""
+        return np.mean(simulated / self.clip - clipped(simulated, self.clip), axis=0)
 
     def lost(self, simulated: np.ndarray, n: int) -> np.ndarray:
-        """What the clip takes of the mean over ``n`` records, over the clip: from simulated records, and the excess
+        """What the clip takes of the mean over ``n`` records, over the clip: as simulated ones foresee, and the excess
         in the direction of the longest of them."""
-        foreseen = np.mean(simulated / self.clip - clipped(simulated, self.clip), axis=0)
-        return foreseen + self.excess / n * radius.tail_direction(simulated)
+        return self.foreseen(simulated) + self.seen / n * radius.tail_direction(simulated)
 
 
 def clipped(vectors: np.ndarray, clip: float) -> np.ndarray:

@@ -65,6 +65,13 @@ def picture(
     return Picture(theta, information, precision, slope, stretch, root, scores, scores @ root.T, harm)
 
 
+def information_at(model: RaveledModel, theta: np.ndarray, picture: Picture, simulation: tuple[Any, Any]) -> np.ndarray:
+    """The information at ``theta``, in proportion to what is known of it at the place of a picture."""
+    at = jnp.asarray(theta)
+    found = simulated_information(model, at, vectors.simulate(model)(simulation[0], at, simulation[1]))
+    return matrices.symmetric(picture.stretch @ np.nan_to_num(found, posinf=0, neginf=0) @ picture.stretch.T)
+
+
 def simulated_information(model: RaveledModel, at: Any, records: Any) -> np.ndarray:
     """Minus the mean Hessian, or the mean square of scores where that is not one of a peak: equal in expectation."""
     mean = matrices.symmetric(np.nan_to_num(np.asarray(vectors.information(model)(at, records))))

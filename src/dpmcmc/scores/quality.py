@@ -9,11 +9,12 @@ import numpy as np
 
 from dpmcmc.quality import NOT_USABLE, USABLE, WIDE, Quality
 from dpmcmc.scores import matrices
+from dpmcmc.scores.normality import Normality
 from dpmcmc.scores.stages import Found
-from dpmcmc.scores.step import Knowledge
 
 CONTRADICTION = 1e-3  # probability of a last surprise as large, below which the stages contradict each other
 NO_CURVATURE = 0.25  # relative error of the information beyond which steps and intervals cannot be relied on
+NOT_NORMAL = 1.0  # change of the logarithm of the curvature within the draws beyond which they cannot be relied on
 LIKE_PRIOR = 0.9  # standard deviations over the prior's, of most parameters: the sums say hardly anything
 NOISY = 1.0  # errors of means, in posterior standard deviations, beyond which intervals are mostly noise
 
@@ -26,6 +27,7 @@ class ScoreQuality(Quality):
       include it;
     - ``surprise``: the probability of sums that disagree as much as the last one did with those before it;
     - ``information_error``: relative, of the information that steps and intervals rest on;
+    - ``bend``: how much the logarithm of the likelihood's curvature changes within the draws, 0 if it is normal;
     - ``like_prior``: the median of the draws' standard deviations over the prior's, 0 where the prior has none;
     - ``clipped``: estimated share of the real records that the last clip shortens;
     - ``stages``: sums of scores that were released; ``failed``: whether arithmetic ended the search early.
@@ -34,6 +36,7 @@ class ScoreQuality(Quality):
     mean_error: float
     surprise: float
     information_error: float
+    bend: float
     like_prior: float
     clipped: float
     stages: int
@@ -55,7 +58,7 @@ class ScoreQuality(Quality):
     def verdict(self) -> str:
         if self.failed or self.surprise < CONTRADICTION or self.information_error > NO_CURVATURE:
             return NOT_USABLE
-        if self.like_prior > LIKE_PRIOR or not math.isfinite(self.mean_error):
+        if self.bend > NOT_NORMAL or self.like_prior > LIKE_PRIOR or not math.isfinite(self.mean_error):
             return NOT_USABLE
         return WIDE if self.mean_error > NOISY else USABLE
 
@@ -72,6 +75,12 @@ class ScoreQuality(Quality):
             )
         if self.information_error > NO_CURVATURE:
             return f"The noise hides how much the records tell about the parameters. Remedy: {more}."
+        if self.bend > NOT_NORMAL:
+            return (
+                "What the sums leave open is so wide that the likelihood is far from normal within it (its curvature "
+                f"changes by a factor of {min(math.exp(self.bend), 1e6):.2g}), and the draws suppose that it is. Remedy: "
+                f"{more}, or a narrower prior."
+            )
         if self.verdict == NOT_USABLE:
             return f"The draws say hardly more than the prior: the noise drowns the records. Remedy: {more}."
         if self.verdict == WIDE:
@@ -96,11 +105,17 @@ class ScoreQuality(Quality):
         )
 
 
-def of_found(found: Found, likelihood: Knowledge, n: int, temperature: float, failed: bool) -> ScoreQuality:
-    """From the end of a search: the variance that the released likelihood has beyond the posterior without privacy."""
+def of_found(
+    found: Found, covariance: np.ndarray, shape: Normality, temperature: float, failed: bool
+) -> ScoreQuality:
+    """From the end of a search: the variance that draws have beyond the posterior without privacy.
+
+    ``covariance`` is that of the draws, ``shape`` the likelihood's over them.
+    """
     state, here = found.state, found.picture
-    private = np.diag(matrices.power(likelihood.precision + here.prior_precision, -1, 1e-14))
-    exact = np.diag(here.posterior_covariance(temperature * n))
+    private = np.diag(covariance)
+    records = temperature * found.n
+    exact = np.diag(matrices.power(records * shape.information + here.prior_precision, -1))
     prior = np.diag(here.prior_precision)
     known = prior > 0
     like_prior = np.median(np.sqrt(private[known] * prior[known])) if known.any() else 0.0
@@ -108,10 +123,11 @@ def of_found(found: Found, likelihood: Knowledge, n: int, temperature: float, fa
         mean_error=float(np.sqrt(np.mean(np.maximum(private - exact, 0.0) / exact))),
         surprise=state.surprises[-1] if state.surprises else 0.0,
         information_error=state.information_error,
+        bend=shape.bend,
         like_prior=float(like_prior),
-        clipped=state.measured[-1].beyond if state.measured else 0.0,
-        stages=len(state.measured),
+        clipped=state.sums[-1].found.beyond if state.sums else 0.0,
+        stages=len(state.surprises),
         failed=failed,
-        n=n,
+        n=found.n,
         temperature=temperature,
     )

@@ -17,8 +17,10 @@ from dpmcmc.progress import Bar
 from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
+from dpmcmc.scores import matrices
 from dpmcmc.scores.description import describe
 from dpmcmc.scores.marginals import BINS
+from dpmcmc.scores.normality import over_draws
 from dpmcmc.scores.plan import PlannedScores
 from dpmcmc.scores.quality import ScoreQuality, of_found
 from dpmcmc.scores.reader import Reader
@@ -71,10 +73,13 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         rng = np.random.default_rng(public)
         x = _covariates(plan, reader, rng)
         theta = np.asarray(plan.raveled.ravel(start(plan.model, jax.random.key(public), np.dtype(np.float64))))
-        found, failed = Stages(plan.raveled, reader, x, jax.random.key(public)).run(theta)
+        stages = Stages(plan.raveled, reader, x, jax.random.key(public))
+        found, failed = stages.run(theta)
         records = plan.temperature * reader.n
-        said = found.state.knowledge.blurred(found.record_width() / records)
-        quality = of_found(found, said, reader.n, plan.temperature, failed)
+        said = found.knowledge.blurred(found.record_width() / records)
+        private = matrices.power(said.precision + found.picture.prior_precision, -1, 1e-14)
+        shape = over_draws(plan.raveled, found.picture, private, records, (stages.key, stages.few), public)
+        quality = of_found(found, private, shape, plan.temperature, failed)
     precision = tuple(map(tuple, said.precision.tolist()))
     return Outcome(ScoreSums(precision, tuple(said.weighted.tolist()), tuple(found.state.theta.tolist())), quality)
 

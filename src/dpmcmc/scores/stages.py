@@ -19,9 +19,10 @@ from scipy.stats import chi2
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.curvature import UNDESCRIBED, Doubt, learn
-from dpmcmc.scores.measure import Measured, measure
+from dpmcmc.scores.measure import measure
 from dpmcmc.scores.picture import Picture, picture
 from dpmcmc.scores.reader import Reader
+from dpmcmc.scores.recall import Released, recalled
 from dpmcmc.scores.step import REACH, Knowledge, Search, of_prior, sampling, surprise
 
 SCOUT, APPROACH, FIRST_HALF, LAST = (0.008, 0.03), (0.02, 0.12), (0.06, 0.42), (0.1, 1.0)
@@ -44,12 +45,11 @@ class State:
     """Where the search is, and what it knows; everything is released or public."""
 
     theta: np.ndarray
-    knowledge: Knowledge
     ratio: np.ndarray  # real over simulated information
     doubt: Doubt | None = None  # of the information; None before curvatures are released
     moved: float = np.inf  # squared length of the last move, in standard deviations of its sum's noise
     surprises: tuple[float, ...] = ()  # probabilities of surprises as large, stage by stage
-    measured: tuple[Measured, ...] = ()
+    sums: tuple[Released, ...] = ()  # that nothing contradicts
 
     @property
     def information_error(self) -> float:
@@ -62,6 +62,8 @@ class Found(NamedTuple):
 
     state: State
     picture: Picture
+    knowledge: Knowledge
+    n: int
 
     def record_width(self) -> np.ndarray:
         """Covariance of what the likelihood of one record leaves open, with the doubt about the information."""
@@ -81,13 +83,14 @@ class Stages:
     def run(self, theta: np.ndarray) -> tuple[Found, bool]:
         """The end of the search, and whether arithmetic ended it before its time."""
         size = len(theta)
-        self.state = State(theta, Knowledge.none(size), np.eye(size))
+        self.state = State(theta, np.eye(size))
         failed = False
         try:
             self._search()
         except (np.linalg.LinAlgError, ArithmeticError):  # what was released is kept
             failed = True
-        return Found(self.state, self._picture(self.state)), failed
+        here = self._picture(self.state)
+        return Found(self.state, here, self._recalled(self.state, here), self.n), failed
 
     def _search(self) -> None:
         for _ in range(MOST_SCOUTS):
@@ -122,19 +125,23 @@ class Stages:
         search = Search(self.model, here, found, self.n, few, far=aim is not None)
         remembered, chance = self._remembered(state, search)
         place, said = search.run(self._of_parameters(here, remembered))
-        if state.doubt is not None:
-            noise = matrices.power(said.precision + here.prior_precision, -1, 1e-14)
-            said = said.blurred(state.doubt.of_move(place - state.theta) + state.doubt.of_noise(noise))
         theta, cut_short = self._centre(here, remembered + said, place)
         step = theta - state.theta
         return replace(
             state,
             theta=theta,
-            knowledge=remembered + said,
             moved=np.inf if cut_short else float(step @ (said.precision + here.prior_precision) @ step),
             surprises=(*state.surprises, chance),
-            measured=(*state.measured, found),
+            sums=(*(() if chance < UNLIKELY else state.sums), Released(here.theta, here.root, found)),
         )
+
+    def _recalled(self, state: State, here: Picture) -> Knowledge:
+        """What the sums say, as far as they are near."""
+
+        def pictured(released: Released) -> Picture:
+            return self._picture(replace(state, theta=released.theta), released.root)
+
+        return recalled(state.sums, pictured, here, state.doubt, self.n)
 
     def _of_parameters(self, here: Picture, known: Knowledge) -> Knowledge:
         """What sums that say so much of the estimate without privacy, and the prior, say of the parameters."""
@@ -152,12 +159,12 @@ class Stages:
 
     def _remembered(self, state: State, search: Search) -> tuple[Knowledge, float]:
         """What earlier sums say, unless the new one contradicts them; and the probability of such a surprise."""
-        if not np.any(state.knowledge.precision):
-            return state.knowledge, 1.0
-        size = len(state.theta)
-        known = state.knowledge + of_prior(search.picture).blurred(sampling(search.picture, self.n))
-        chance = float(chi2.sf(surprise(search.picture, search.found, search.at, known, self.n), size))
-        return (Knowledge.none(size) if chance < UNLIKELY else state.knowledge), chance
+        size, known = len(state.theta), self._recalled(state, search.picture)
+        if not np.any(known.precision):
+            return known, 1.0
+        with_prior = known + of_prior(search.picture).blurred(sampling(search.picture, self.n))
+        chance = float(chi2.sf(surprise(search.picture, search.found, search.at, with_prior, self.n), size))
+        return (Knowledge.none(size) if chance < UNLIKELY else known), chance
 
     def _settled(self, before: State, after: State) -> bool:
         """Whether the last scout moved no farther than its noise, and the information no longer changes much."""

@@ -10,11 +10,11 @@ import numpy as np
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.measure import Measured, clipped
-from dpmcmc.scores.picture import Picture
-from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN, tail_direction
+from dpmcmc.scores.picture import Picture, information_at
+from dpmcmc.scores.radius import ASIDE, FORESEEN, tail_direction
 
 ITERATIONS, HALVINGS = 25, 8
-REACH = 2.0  # how far a sum can tell, in standard deviations of the posterior of one record
+REACH = 3.0  # how far a sum can tell, in standard deviations of the posterior of one record
 SMALL_GAIN = 1e-3  # nats that a step must promise to be taken
 
 
@@ -55,21 +55,41 @@ class Expected(NamedTuple):
     """The mean of clipped features over the clip, per record, at the picture's place, and its derivative in θ."""
 
     mean: np.ndarray
-    derivative: np.ndarray
+    to_features: np.ndarray  # from scores to features over the clip
+    information: np.ndarray
+    shortened: np.ndarray  # what the clip takes of the derivative
     noise: np.ndarray  # covariance of the sum: privacy noise, and errors of what the clip takes
+    shared: np.ndarray  # the second part of it, which sums at other places have as well
+
+    @property
+    def derivative(self) -> np.ndarray:
+        return self.derivative_with(self.information)
+
+    def derivative_with(self, information: np.ndarray) -> np.ndarray:
+        """Where the information is another."""
+        return self.to_features @ information - self.shortened
+
+    def change(self, move: np.ndarray, information: np.ndarray) -> np.ndarray:
+        """Of the mean after a move to where the ``information`` is so: by the trapezoidal rule."""
+        return self.derivative_with((self.information + information) / 2) @ move
 
 
 def expected(picture: Picture, found: Measured, n: int) -> Expected:
     """By simulated records. Scores average to zero and minus the Hessian is their derivative: only the clip's part is
     simulated."""
-    whole = picture.features / found.clip
-    lost = whole - clipped(picture.features, found.clip)
-    derivative = picture.root @ picture.information / found.clip - lost.T @ picture.scores / len(lost)
+    lost = picture.features / found.clip - clipped(picture.features, found.clip)
     mean, tail, size = lost.mean(axis=0), tail_direction(picture.features), len(picture.theta)
     even = np.eye(size) / size
-    noise = found.std**2 * np.eye(size) + (FORESEEN * n) ** 2 * (np.outer(mean, mean) + mean @ mean * even) / 2
-    noise += ((UNFORESEEN * found.excess) ** 2 + found.doubt**2) * (np.outer(tail, tail) + ASIDE * even)
-    return Expected(-found.lost(picture.features, n), derivative, noise)
+    shared = (FORESEEN * n) ** 2 * (np.outer(mean, mean) + mean @ mean * even) / 2
+    shared += found.unseen**2 * (np.outer(tail, tail) + ASIDE * even)
+    return Expected(
+        mean=-found.lost(picture.features, n),
+        to_features=picture.root / found.clip,
+        information=picture.information,
+        shortened=lost.T @ picture.scores / len(lost),
+        noise=found.std**2 * np.eye(size) + shared,
+        shared=shared,
+    )
 
 
 def surprise(picture: Picture, found: Measured, at: Expected, before: Knowledge, n: int) -> float:
@@ -84,7 +104,7 @@ class Search:
     """Gauss–Newton for the parameters that explain a sum, earlier knowledge and the prior together.
 
     ``simulation`` is a key and covariates. Where the centre is ``far`` from the posterior, what the sum should be is
-    simulated; near it, the derivative at the centre is more exact.
+    simulated; near it, its change is more exact by the information here and there.
     """
 
     def __init__(
@@ -99,10 +119,11 @@ class Search:
         self.here = self._simulated(picture.theta)[0]
 
     def _simulated(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean of clipped features and its derivative: by simulation, or linear where the centre is near."""
+        """Mean of clipped features, less that at the centre where it is near, and its derivative."""
         centre, stretch = self.picture.theta, self.picture.stretch
         if not self.far:
-            return self.at.derivative @ (theta - centre), self.at.derivative
+            there = information_at(self.model, theta, self.picture, (self.key, self.x))
+            return self.at.change(theta - centre, there), self.at.derivative_with(there)
         moved = jnp.asarray(centre + stretch.T @ (theta - centre))  # real records are that much more sensitive
         arguments = (jnp.asarray(centre), jnp.asarray(self.picture.root @ stretch))
         run = vectors.clipped_moments(self.model)
