@@ -22,7 +22,10 @@ COUNTS = 0.004  # share of μ² for counts of norms
 LEAST_QUANTILE = 0.95  # of simulated norms; curvatures are clipped no earlier
 UNDESCRIBED = 0.5  # relative error of the information before curvatures are released
 CURVED = (0.25, 4.0)  # curvatures over information that are used as they are
-UNLIKE = 5.0  # information along rare directions may be less like the simulated one, by up to such a factor
+UNLIKE = 5.0  # information along rare directions may be less like the simulated one, by up to such a factor;
+# where the prior has more of it, what is unlike matters less
+TOLD = 1.5  # standard deviations that the information along a direction must have to be told from none
+NOTHING = 1e3  # relative error along a direction of which nothing is known
 BENDS = 0.2  # relative change of the information, times the length of a move in standard deviations for one record
 FACTORS = (0.1, 10.0)  # by which one release may change the information
 
@@ -33,10 +36,23 @@ class Doubt(NamedTuple):
     frame: np.ndarray  # information of a record is frame frameᵀ
     errors: np.ndarray  # standard deviations of the numbers of frame⁻¹ information frame⁻ᵀ
 
+    @classmethod
+    def of_change(cls, frame: np.ndarray, change: np.ndarray, errors: np.ndarray) -> Doubt:
+        """After the information frame frameᵀ was found to be frame ``change`` frameᵀ, with errors of the change."""
+        values, axes = np.linalg.eigh(change)
+        squares, both = axes**2, 2 - np.eye(len(values))
+        there = np.sqrt(squares.T @ (both * errors**2) @ squares / both)
+        return cls(frame @ axes * np.sqrt(values), np.minimum(there / np.sqrt(np.outer(values, values)), 1.0))
+
+    def cautious(self) -> Doubt:
+        """The same, with nothing known along directions in which the information cannot be told from none."""
+        own = np.diag(self.errors)
+        return self._replace(errors=self.errors + np.diag(np.where(own * TOLD > 1, NOTHING, 0.0)))
+
     @property
     def typical(self) -> float:
-        """The median over directions."""
-        return float(np.median(np.sqrt(np.mean(self.errors**2, axis=1))))
+        """The median over the numbers."""
+        return float(np.median(self.errors))
 
     def of_move(self, step: np.ndarray) -> np.ndarray:
         """Covariance of the error in where a step ends that was made with this information.
@@ -92,7 +108,9 @@ def learn(
     lower, offset = _foreseen(model, at, records, simulation, OF_PRIOR * precision)
     own, relative = np.linalg.inv(lower), np.linalg.cholesky(ratio)
     scores = np.asarray(vectors.on_public(model, vectors.scores)((at, jnp.asarray(own)), records))
-    lengths, axes = kind_axes(scores, matrices.power(np.eye(size) + own @ precision @ own.T, -0.5, 1e-14))
+    known = np.linalg.inv(lower @ relative)
+    of_all = matrices.power(np.eye(size) + known @ precision @ known.T, -1, 1e-14)  # information over all precision
+    lengths, axes = kind_axes(scores, matrices.power(of_all, 0.5, 1e-14))
     relative = relative @ axes
     frame = lower @ relative
     inverse = np.linalg.inv(frame)
@@ -105,12 +123,11 @@ def learn(
     scale = np.outer(lengths, lengths)
     seen = matrices.as_matrix(found.mean(expected, reader.n), size) / scale + inverse @ offset @ inverse.T
     noise = np.sqrt(matrices.as_variances(found.variances(expected, reader.n), size)) / scale
-    unlike = np.minimum(1 / scale, UNLIKE)
+    matters = np.sqrt(np.diag(axes.T @ of_all @ axes))
+    unlike = np.minimum(1 / scale, UNLIKE) * np.outer(matters, matters)
     change, left = (unlike * part for part in believed((seen - np.eye(size)) / unlike, noise / unlike, error))
     change = matrices.positive(matrices.pooled(np.eye(size) + change, left), *FACTORS)
-    spread = np.sqrt(np.diag(change))
-    doubt = Doubt(frame @ matrices.power(change, 0.5), left / np.outer(spread, spread))
-    return Curvature(matrices.symmetric(relative @ change @ relative.T), doubt)
+    return Curvature(matrices.symmetric(relative @ change @ relative.T), Doubt.of_change(frame, change, left))
 
 
 def _foreseen(

@@ -12,7 +12,7 @@ from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
 
 FAMILIAR = 4.0  # so many numbers' worth of evidence is the error that was expected before a release
-DOUBTFUL = 1.5  # an excess of so many standard deviations of its doubt counts for nothing
+DOUBTFUL = 1.0  # an excess of so many standard deviations of its doubt counts for nothing
 SURE = 0.02  # no number is taken to be known better
 
 

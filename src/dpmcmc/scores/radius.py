@@ -23,7 +23,7 @@ START = 0.95  # quantile of simulated norms where the tail begins
 EXPONENTS, FACTORS = np.geomspace(0.5, 5.0, 47), np.geomspace(0.25, 8.0, 23)
 BENDS = 4.0  # beyond so many times the norm where the tail begins, exponents change norms by a factor
 CLEAR = 3.5  # standard deviations by which counts must exceed such a tail to be believed as they are
-LOG_SPREAD = 0.5  # of exponents and factors, before counts are seen
+LOG_SPREAD = 0.25  # scale of the logarithms of exponents and factors, before counts are seen
 FORESEEN = 0.35  # relative error of the loss that simulated records foresee
 UNFORESEEN = 0.7  # the same of what the counts show beyond it
 TAIL = 0.95  # quantile of simulated norms beyond which vectors say where the rest of a tail points
@@ -57,7 +57,8 @@ class Tails:
         below = np.histogram(inside, np.append(0.0, edges))[0][shown] * self.n / len(norms)
         variance = std**2 + predicted + (0.25 * predicted) ** 2  # noise, chance, and the shape
         misfit = np.sum((counts[shown] - below - predicted) ** 2 / variance + np.log(variance), axis=2)
-        prior = (np.log(EXPONENTS)[:, None] ** 2 + np.log(FACTORS)[None, :] ** 2) / LOG_SPREAD**2
+        away = (np.log(EXPONENTS)[:, None] ** 2 + np.log(FACTORS)[None, :] ** 2) / LOG_SPREAD**2
+        prior = 3 * np.log1p(away)  # minus twice the logarithm of a Cauchy density in two dimensions
         weights = np.exp(-(misfit + prior - np.min(misfit + prior)) / 2)
         self.weights = weights / weights.sum()
         fitted = np.sum(self.weights[:, :, None] * predicted, axis=(0, 1)) + below

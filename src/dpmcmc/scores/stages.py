@@ -89,8 +89,10 @@ class Stages:
             self._search()
         except (np.linalg.LinAlgError, ArithmeticError):  # what was released is kept
             failed = True
+        if self.state.doubt is not None:
+            self.state = replace(self.state, doubt=self.state.doubt.cautious())
         here = self._picture(self.state)
-        return Found(self.state, here, self._recalled(self.state, here), self.n), failed
+        return Found(self.state, here, self._recalled(self.state, here)[0], self.n), failed
 
     def _search(self) -> None:
         for _ in range(MOST_SCOUTS):
@@ -125,6 +127,9 @@ class Stages:
         search = Search(self.model, here, found, self.n, few, far=aim is not None)
         remembered, chance = self._remembered(state, search)
         place, said = search.run(self._of_parameters(here, remembered))
+        if state.doubt is not None:
+            spread = matrices.power(said.precision + here.prior_precision, -1, 1e-14)
+            said = said.blurred(state.doubt.of_move(place - state.theta) + state.doubt.of_noise(spread))
         theta, cut_short = self._centre(here, remembered + said, place)
         step = theta - state.theta
         return replace(
@@ -132,11 +137,11 @@ class Stages:
             theta=theta,
             moved=np.inf if cut_short else float(step @ (said.precision + here.prior_precision) @ step),
             surprises=(*state.surprises, chance),
-            sums=(*(() if chance < UNLIKELY else state.sums), Released(here.theta, here.root, found)),
+            sums=(*(() if chance < UNLIKELY else state.sums), Released(here.theta, here.root, found, said)),
         )
 
-    def _recalled(self, state: State, here: Picture) -> Knowledge:
-        """What the sums say, as far as they are near."""
+    def _recalled(self, state: State, here: Picture) -> tuple[Knowledge, Knowledge]:
+        """What sums that are near say, and the others."""
 
         def pictured(released: Released) -> Picture:
             return self._picture(replace(state, theta=released.theta), released.root)
@@ -159,7 +164,8 @@ class Stages:
 
     def _remembered(self, state: State, search: Search) -> tuple[Knowledge, float]:
         """What earlier sums say, unless the new one contradicts them; and the probability of such a surprise."""
-        size, known = len(state.theta), self._recalled(state, search.picture)
+        near, far = self._recalled(state, search.picture)
+        size, known = len(state.theta), near + far
         if not np.any(known.precision):
             return known, 1.0
         with_prior = known + of_prior(search.picture).blurred(sampling(search.picture, self.n))

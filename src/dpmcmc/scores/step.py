@@ -14,7 +14,7 @@ from dpmcmc.scores.picture import Picture, information_at
 from dpmcmc.scores.radius import ASIDE, FORESEEN, tail_direction
 
 ITERATIONS, HALVINGS = 25, 8
-REACH = 3.0  # how far a sum can tell, in standard deviations of the posterior of one record
+REACH = 2.0  # how far a sum can tell, in standard deviations of the posterior of one record
 SMALL_GAIN = 1e-3  # nats that a step must promise to be taken
 
 
