@@ -19,7 +19,9 @@ class ModelLike(Protocol):
     - ``sample_prior(key)``: a draw of the prior, where a search that knows nothing begins;
     - ``covariates(record)`` and ``simulate_given(key, theta, x)``: the part of a record whose law the model does not
       state, a vector of numbers within [−1, 1] by public declaration; and records whose covariates are the rows of x,
-      the rest drawn from the model. The library then releases what the covariates look like, and simulates with such.
+      the rest drawn from the model. The library then releases what the covariates look like, and simulates with such;
+    - ``response(record)`` and ``respond(x, responses)``: the outcome of a record as a number within [−1, 1], and records
+      with the rows of x and these outcomes. The library then releases what outcomes look like, to begin near them.
 
     Functions of a record see that record alone, the others none: one that closes over the data voids every guarantee.
     """
@@ -57,16 +59,30 @@ class Model:
     sample_prior: Callable[[Any], PyTree] | None = None
     covariates: Callable[[PyTree], Any] | None = None
     simulate_given: Callable[[Any, PyTree, Any], PyTree] | None = None
+    response: Callable[[PyTree], Any] | None = None
+    respond: Callable[[Any, Any], PyTree] | None = None
 
     def __post_init__(self) -> None:
         for name in ("log_prior", "log_likelihood"):
             if not callable(getattr(self, name)):
                 raise TypeError(f"Model: {name} must be a function, got {getattr(self, name)!r}")
-        for name in ("log_ratio_bound", "simulate", "sample_prior", "covariates", "simulate_given"):
+        for name in (
+            "log_ratio_bound",
+            "simulate",
+            "sample_prior",
+            "covariates",
+            "simulate_given",
+            "response",
+            "respond",
+        ):
             if has(self, name) and not callable(getattr(self, name)):
                 raise TypeError(f"Model: {name} must be a function or None, got {getattr(self, name)!r}")
         if has(self, "covariates") != has(self, "simulate_given"):
             raise TypeError("Model: covariates and simulate_given belong together; give both or neither")
+        if has(self, "response") != has(self, "respond"):
+            raise TypeError("Model: response and respond belong together; give both or neither")
+        if has(self, "response") and not has(self, "covariates"):
+            raise TypeError("Model: response needs covariates and simulate_given as well")
 
 
 @dataclass(frozen=True, eq=False)

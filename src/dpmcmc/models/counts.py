@@ -9,6 +9,7 @@ from jax import Array
 
 from dpmcmc.models.regression import Regression
 
+MANY = 1_000_000  # a count that is taken for the largest where none is declared, to say what counts look like
 MOST_LOG_RATE = 20.0
 """A mean of e²⁰, half a billion: no larger one is simulated, so that counts fit 32 bits."""
 
@@ -31,6 +32,17 @@ class CountRegression(Regression):
         if not np.all(np.isnan(values) | ((values >= 0) & (values == np.floor(values)))):
             raise ValueError(f"the outcome {name!r} must be a count: 0, 1, 2, …; round or recode it first")
         return values if self.most is None else np.minimum(values, self.most)
+
+    def outcome_to_unit(self, y: Array) -> Array:
+        """log(1 + y) over that of the most, or of a million, to [−1, 1]."""
+        return 2 * jnp.log1p(y) / self._log_most - 1
+
+    def outcome_from_unit(self, unit: Array) -> Array:
+        return jnp.round(jnp.expm1((unit + 1) / 2 * self._log_most))
+
+    @property
+    def _log_most(self) -> float:
+        return float(np.log1p(MANY if self.most is None else self.most))
 
     def draw_counts(self, key: Array, log_rate: Array) -> Array:
         """Poisson counts, whatever the rates."""

@@ -43,5 +43,11 @@ class LogisticRegression(Regression):
             raise ValueError(f"the outcome {name!r} must be 0/1 or True/False; recode it first, as in (outcome == 2)")
         return values
 
+    def outcome_to_unit(self, y: Array) -> Array:
+        return 2 * y - 1
+
+    def outcome_from_unit(self, unit: Array) -> Array:
+        return jnp.where(unit > 0, 1.0, 0.0).astype(unit.dtype)
+
     def draw_outcomes(self, key: Array, theta: Theta, x: Array) -> Array:
         return jax.random.bernoulli(key, jax.nn.sigmoid(self.predictor(theta, x)))

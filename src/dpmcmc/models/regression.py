@@ -82,6 +82,23 @@ class Regression(ABC):
         """The part of a record whose law the model does not state."""
         return record["x"]
 
+    def response(self, record: Record) -> Array:
+        """The outcome within [−1, 1]."""
+        return self.outcome_to_unit(record["y"])
+
+    def respond(self, x: Array, responses: Array) -> Record:
+        """Records with the rows of ``x`` and these outcomes within [−1, 1]."""
+        x = jnp.asarray(x, float)
+        return {"x": x, "y": self.outcome_from_unit(jnp.asarray(responses, x.dtype))}
+
+    def outcome_to_unit(self, y: Array) -> Array:
+        """An outcome as a number within [−1, 1]: as it is, if it is one."""
+        return y
+
+    def outcome_from_unit(self, unit: Array) -> Array:
+        """The outcome that has that number."""
+        return unit
+
     def simulate(self, key: Array, theta: Theta, n: int) -> Record:
         """n records from public knowledge only: covariates within the declared bounds, or at them."""
         x_key, y_key = jax.random.split(key)

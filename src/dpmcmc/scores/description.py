@@ -8,7 +8,7 @@ moments exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -41,15 +41,18 @@ class Description:
     root: np.ndarray
     mean: np.ndarray
     correction: np.ndarray
+    outcomes: Marginals | None  # what they look like, if the model can tell
 
     def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
         x = self.marginals.from_normals(rng.normal(size=(count, len(self.root))) @ self.root.T)
         return np.clip(self.mean + (x - x.mean(axis=0)) @ self.correction.T, -OUTSIDE, OUTSIDE)
 
 
-def describe(reader: Reader, covariates: int, rng: np.random.Generator) -> Description:
-    """Release what is needed to simulate covariates like the real ones."""
-    marginals = _marginals(reader, covariates)
+def describe(reader: Reader, covariates: int, has_outcome: bool, rng: np.random.Generator) -> Description:
+    """Release what is needed to simulate covariates like the real ones, and what outcomes look like."""
+    marginals = _marginals(reader, covariates + has_outcome)
+    outcomes = marginals[covariates:] if has_outcome else None
+    marginals = marginals[:covariates]
     normals = rng.normal(size=(DRAWN, covariates))
     simulated = marginals.from_normals(normals)
     known = Moments(simulated.mean(axis=0), np.diag(np.maximum(simulated.var(axis=0), 1e-12)), UNKNOWN)
@@ -60,17 +63,17 @@ def describe(reader: Reader, covariates: int, rng: np.random.Generator) -> Descr
         change = np.linalg.eigvals(np.linalg.solve(before.covariance, known.covariance))
         if np.all(np.abs(np.log(np.abs(change))) < SMALL_CHANGE):
             break
-    return _fitted(marginals, normals, known.mean, known.covariance)
+    return replace(_fitted(marginals, normals, known.mean, known.covariance), outcomes=outcomes)
 
 
-def _marginals(reader: Reader, covariates: int) -> Marginals:
+def _marginals(reader: Reader, columns: int) -> Marginals:
     def counted(edges: np.ndarray, share: float) -> Marginals:
         counts, std = reader.covariate_counts(edges[:, 1:-1], share)
         return Marginals.from_counts(edges, counts, std, reader.n)
 
     even, finer = COUNT_SHARES
-    last = share_for(np.sqrt(2 * covariates) / reader.mu / reader.n, LAST_COUNTS)
-    marginals = counted(first_edges(covariates), even)
+    last = share_for(np.sqrt(2 * columns) / reader.mu / reader.n, LAST_COUNTS)
+    marginals = counted(first_edges(columns), even)
     if marginals.concentrated:
         marginals = counted(marginals.finer_edges(last=False), finer)
     return counted(marginals.finer_edges(last=True), last)
@@ -120,4 +123,4 @@ def _fitted(marginals: Marginals, normals: np.ndarray, mean: np.ndarray, covaria
     own = np.cov(marginals.from_normals(normals @ root.T), rowvar=False).reshape(size, size)
     half, inverse = matrices.power(own, 0.5, 1e-8), matrices.power(own, -0.5, 1e-8)
     correction = inverse @ matrices.power(half @ covariance @ half, 0.5, 1e-14) @ inverse
-    return Description(marginals, root, mean, correction)
+    return Description(marginals, root, mean, correction, None)

@@ -32,6 +32,10 @@ class Marginals:
         rows = [believed(row, std, n, edge) for row, edge in zip(counts, edges, strict=True)]
         return cls(edges, np.stack(rows))
 
+    def __getitem__(self, rows: slice) -> Marginals:
+        """Those of some covariates."""
+        return Marginals(self.edges[rows], self.mass[rows])
+
     @property
     def cumulated(self) -> np.ndarray:
         """P(x ≤ edge), increasing strictly."""

@@ -105,9 +105,7 @@ class ScoreQuality(Quality):
         )
 
 
-def of_found(
-    found: Found, covariance: np.ndarray, shape: Normality, temperature: float, failed: bool
-) -> ScoreQuality:
+def of_found(found: Found, covariance: np.ndarray, shape: Normality, temperature: float, failed: bool) -> ScoreQuality:
     """From the end of a search: the variance that draws have beyond the posterior without privacy.
 
     ``covariance`` is that of the draws, ``shape`` the likelihood's over them.

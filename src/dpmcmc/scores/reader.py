@@ -17,7 +17,7 @@ from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import GaussianFilter, Spending
 from dpmcmc.raveled import RaveledModel
-from dpmcmc.scores.vectors import Arguments, Vectors, covariates_of
+from dpmcmc.scores.vectors import Arguments, Vectors, described
 
 
 class Noisy(NamedTuple):
@@ -53,7 +53,7 @@ class Reader:
         return self._spending.left / self.mu**2
 
     def covariate_counts(self, edges: np.ndarray, share: float) -> Noisy:
-        """Noisy counts (k, bins) of the covariates between inner ``edges`` (k, bins − 1)."""
+        """Noisy counts (k, bins) of covariates and outcomes between inner ``edges`` (k, bins − 1)."""
         columns, bins = edges.shape[0], edges.shape[1] + 1
         return self._counts(_covariate_bins(self.model), jnp.asarray(edges), columns, bins, share)
 
@@ -89,7 +89,7 @@ class Reader:
 @lru_cache(maxsize=32)
 def _covariate_bins(model: RaveledModel) -> Any:
     def bins(edges: Array, records: PyTree) -> Array:
-        rows = covariates_of(model, records)
+        rows = described(model, records)
         return jax.vmap(lambda edge, column: jnp.searchsorted(edge, column, side="right"), (0, 1), 1)(edges, rows)
 
     return _compiled_counts(bins)

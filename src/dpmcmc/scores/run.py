@@ -7,24 +7,25 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.optimize import minimize
 
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import MOST_COORDINATES
-from dpmcmc.models.base import has, model_name
+from dpmcmc.models.base import WithInit, has, model_name
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import GaussianFilter
 from dpmcmc.progress import Bar
 from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
-from dpmcmc.scores import matrices
+from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.description import describe
 from dpmcmc.scores.marginals import BINS
 from dpmcmc.scores.normality import over_draws
 from dpmcmc.scores.plan import PlannedScores
 from dpmcmc.scores.quality import ScoreQuality, of_found
 from dpmcmc.scores.reader import Reader
-from dpmcmc.scores.stages import MANY, Stages
+from dpmcmc.scores.stages import FEW, MANY, Stages
 from dpmcmc.scores.sums import ScoreSums
 from dpmcmc.scores.vectors import covariates_of
 
@@ -71,10 +72,9 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         source.advance()  # no noise is ever drawn twice
         reader = Reader(plan.raveled, posterior.on_device(), rule, keys)
         rng = np.random.default_rng(public)
-        x = _covariates(plan, reader, rng)
-        theta = np.asarray(plan.raveled.ravel(start(plan.model, jax.random.key(public), np.dtype(np.float64))))
+        x, alike = _described(plan, reader, rng)
         stages = Stages(plan.raveled, reader, x, jax.random.key(public))
-        found, failed = stages.run(theta)
+        found, failed = stages.run(_begin(plan, alike, jax.random.key(public)))
         records = plan.temperature * reader.n
         said = found.knowledge.blurred(found.record_width() / records)
         private = matrices.power(said.precision + found.picture.prior_precision, -1, 1e-14)
@@ -84,22 +84,48 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
     return Outcome(ScoreSums(precision, tuple(said.weighted.tolist()), tuple(found.state.theta.tolist())), quality)
 
 
-def _covariates(plan: PlannedScores, reader: Reader, rng: np.random.Generator) -> Any:
-    """Covariates for simulated records: like the real ones as far as is released, or as public ones are."""
-    if not has(plan.model, "covariates"):
-        return np.zeros((MANY, 0))
+def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Covariates for simulated records, like the real ones as far as is released or as public ones are; and records
+    with outcomes alike, but not of those covariates, if they can be had."""
+    model: Any = plan.model
+    if not has(model, "covariates"):
+        return np.zeros((MANY, 0)), None
     if plan.public_data is not None:
-        public = np.asarray(covariates_of(plan.raveled, jax.tree.map(jnp.asarray, plan.public_data)))
-        return public[rng.integers(len(public), size=MANY)]
-    width = covariate_count(plan.raveled, plan.model)
-    return describe(reader, width, rng).draw(rng, MANY) if width else np.zeros((MANY, 0))
+        data = jax.tree.map(jnp.asarray, plan.public_data)
+        public = np.asarray(covariates_of(plan.raveled, data))
+        rows = rng.integers(len(public), size=MANY)
+        return public[rows], jax.tree.map(lambda leaf: leaf[rows[:FEW]], data)
+    width = covariate_count(plan.raveled, model)
+    if not width:
+        return np.zeros((MANY, 0)), None
+    described = describe(reader, width, has(model, "response"), rng)
+    x = described.draw(rng, MANY)
+    if described.outcomes is None:
+        return x, None
+    return x, model.respond(jnp.asarray(x[:FEW]), described.outcomes.quantiles(rng.uniform(size=(FEW, 1)))[:, 0])
+
+
+def _begin(plan: PlannedScores, records: Any, key: Any) -> np.ndarray:
+    """Where a search begins: at the model's start, or where it explains public or released outcomes best."""
+    theta = np.asarray(plan.raveled.ravel(start(plan.model, key, np.dtype(np.float64))))
+    if records is None or isinstance(plan.model, WithInit):
+        return theta
+    cost = vectors.fit_of(plan.raveled)
+    weight = jnp.asarray(float(min(plan.n, FEW)))
+
+    def value(at: np.ndarray) -> tuple[float, np.ndarray]:
+        found, slope = cost(jnp.asarray(at), records, weight)
+        return float(found), np.asarray(slope)
+
+    found = np.asarray(minimize(value, theta, jac=True, method="L-BFGS-B", options={"maxiter": 200}).x)
+    return found if np.all(np.isfinite(found)) and np.isfinite(value(found)[0]) else theta
 
 
 def check_size(raveled: RaveledModel, model: Any) -> None:
     """Refuse, before anything is charged, models with more numbers to sum than a release can hold."""
     covariates = covariate_count(raveled, model) if has(model, "covariates") else 0
     wanted = max(covariates * (covariates + 3) // 2, raveled.dimension * (raveled.dimension + 1) // 2)
-    if max(wanted, BINS * covariates) > MOST_COORDINATES:
+    if max(wanted, BINS * (covariates + 1)) > MOST_COORDINATES:
         raise ValueError(
             f"{covariates} covariates and {raveled.dimension} parameters have {wanted} second moments or curvatures, "
             f"and at most {MOST_COORDINATES} numbers can be released at once; take fewer, or another method"

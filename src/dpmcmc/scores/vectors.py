@@ -30,6 +30,15 @@ def covariates_of(model: RaveledModel, records: PyTree) -> Array:
     return jnp.clip(jnp.asarray(rows, jnp.float64).reshape(rows.shape[0], -1), -1.0, 1.0)
 
 
+def described(model: RaveledModel, records: PyTree) -> Array:
+    """The covariates and, in the last column, the outcome, if the model can tell it."""
+    rows = covariates_of(model, records)
+    if not has(model.model, "response"):
+        return rows
+    outcomes = jnp.asarray(jax.vmap(model.model.response)(records), jnp.float64).reshape(-1, 1)
+    return jnp.concatenate([rows, jnp.clip(outcomes, -1.0, 1.0)], axis=1)
+
+
 def moments(model: RaveledModel, arguments: Arguments, records: PyTree) -> Array:
     """First and second moments of the covariates, less a centre and times a root."""
     centre, root = arguments
@@ -96,6 +105,17 @@ def clipped_moments(model: RaveledModel) -> Any:
 def simulate(model: RaveledModel) -> Any:
     """(key, θ, covariates) → records."""
     return jax.jit(lambda key, theta, x: _simulate(model, key, theta, x))
+
+
+@lru_cache(maxsize=64)
+def fit_of(model: RaveledModel) -> Any:
+    """(θ, records, weight) → minus the log posterior of records that count as so many, and its gradient."""
+
+    def cost(flat: Array, records: PyTree, weight: Array) -> Array:
+        each = jax.vmap(lambda record: _log_likelihood(model, flat, record))(records)
+        return -weight * jnp.mean(each) - model.log_prior(flat)
+
+    return jax.jit(jax.value_and_grad(cost))
 
 
 @lru_cache(maxsize=64)
