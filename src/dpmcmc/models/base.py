@@ -20,8 +20,9 @@ class ModelLike(Protocol):
     - ``covariates(record)`` and ``simulate_given(key, theta, x)``: the part of a record whose law the model does not
       state, a vector of numbers within [−1, 1] by public declaration; and records whose covariates are the rows of x,
       the rest drawn from the model. The library then releases what the covariates look like, and simulates with such;
-    - ``response(record)`` and ``respond(x, responses)``: the outcome of a record as a number within [−1, 1], and records
-      with the rows of x and these outcomes. The library then releases what outcomes look like, to begin near them.
+    - ``response(record)`` and ``respond(x, responses)``: the outcome of a record as a number within [−1, 1], and
+      records with the rows of x and these outcomes. The library then releases what outcomes look like, to begin near
+      them.
 
     Functions of a record see that record alone, the others none: one that closes over the data voids every guarantee.
     """

@@ -10,7 +10,8 @@ import numpy as np
 from dpmcmc.scores import matrices
 
 POWER = 6.0  # of the norm whose mean the coordinates keep small: between whitening (2) and the largest norm (infinity)
-ROWS = 8192
+ROWS = 4096
+STILL = 1e-3  # relative change of a round after which no other follows
 
 
 def metric(white: np.ndarray, power: float = POWER, rounds: int = 40) -> np.ndarray:
@@ -26,7 +27,10 @@ def metric(white: np.ndarray, power: float = POWER, rounds: int = 40) -> np.ndar
         norms = np.sqrt(np.maximum(np.sum((white @ inner) * white, axis=1), 1e-300))
         weights = (norms / max(norms.max(), 1e-300)) ** (power - 2)
         wanted = matrices.power((white * weights[:, None]).T @ white, -0.5, 1e-9)
+        before = inner
         inner = inner * size / np.trace(inner) / 2 + wanted * size / np.trace(wanted) / 2
+        if np.max(np.abs(inner - before)) < STILL:
+            break
     root = matrices.power(inner, 0.5)
     return root * np.sqrt(size / max(np.mean(np.sum((white @ root) ** 2, axis=1)), 1e-300))
 

@@ -108,8 +108,8 @@ def learn(
     lower, offset = _foreseen(model, at, records, simulation, OF_PRIOR * precision)
     own, relative = np.linalg.inv(lower), np.linalg.cholesky(ratio)
     scores = np.asarray(vectors.on_public(model, vectors.scores)((at, jnp.asarray(own)), records))
-    known = np.linalg.inv(lower @ relative)
-    of_all = matrices.power(np.eye(size) + known @ precision @ known.T, -1, 1e-14)  # information over all precision
+    inverse = np.linalg.inv(lower @ relative)
+    of_all = matrices.power(np.eye(size) + inverse @ precision @ inverse.T, -1, 1e-14)  # information over all precision
     lengths, axes = kind_axes(scores, matrices.power(of_all, 0.5, 1e-14))
     relative = relative @ axes
     frame = lower @ relative

@@ -59,7 +59,7 @@ def as_variances(numbers: np.ndarray, size: int) -> np.ndarray:
 
 
 def pooled(matrix: np.ndarray, errors: np.ndarray, least: float = 1e-3) -> np.ndarray:
-    """A covariance from a noisy one: its lowest eigenvalues, as far as noise can have made them of 0, become their mean.
+    """A covariance from a noisy one: the lowest eigenvalues, as far as noise can make them of 0, become their mean.
 
     ``errors`` are standard deviations of the matrix's numbers. Noise of standard deviation s in each number of an
     m × m block moves eigenvalues by up to about s√(2m), but their mean by s√2/m only.

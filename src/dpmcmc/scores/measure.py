@@ -87,7 +87,7 @@ def measure(
 
 
 def share_for(error: float, aim: tuple[float, float, float]) -> float:
-    """The share of μ² for a release that has an ``error`` with all of it: as much as the aim takes, between two shares."""
+    """The share of μ² for a release that has an ``error`` with all of it: what the aim takes, between two shares."""
     return float(np.clip((error / aim[0]) ** 2, *aim[1:]))
 
 

@@ -7,7 +7,7 @@ the real information in coordinates where the simulated one is standard. Simulat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.coordinates import metric
-
 
 OF_PRIOR = 0.01  # so much of the prior's precision joins the information where two are compared: some may have none
 
@@ -39,30 +38,37 @@ class Picture:
         return matrices.power(records * self.information + self.prior_precision, -1)
 
 
-def picture(
-    model: RaveledModel,
-    theta: np.ndarray,
-    ratio: np.ndarray,
-    n: int,
-    simulation: tuple[Any, Any],
-    root: np.ndarray | None = None,
-) -> Picture:
-    """The model at ``theta``, from records simulated with a key and covariates; in coordinates by a ``root``, if given."""
+class Simulated(NamedTuple):
+    """What simulated records say of one place, whatever is known of real ones."""
+
+    theta: np.ndarray
+    scores: np.ndarray
+    information: np.ndarray
+    prior_precision: np.ndarray
+    prior_slope: np.ndarray
+
+
+def simulated_at(model: RaveledModel, theta: np.ndarray, simulation: tuple[Any, Any]) -> Simulated:
+    """At ``theta``, with records simulated with a key and covariates."""
     at = jnp.asarray(theta)
     records = vectors.simulate(model)(simulation[0], at, simulation[1])
     scores = np.asarray(vectors.on_public(model, vectors.scores)((at, jnp.eye(len(theta))), records))
-    simulated = simulated_information(model, at, records)
-    precision = prior_precision(model, theta)
     slope = np.nan_to_num(np.asarray(vectors.prior_at(model)(at)[1]))
+    return Simulated(theta, scores, simulated_information(model, at, records), prior_precision(model, theta), slope)
+
+
+def picture(simulated: Simulated, ratio: np.ndarray, n: int, root: np.ndarray | None = None) -> Picture:
+    """The model at a place, with that ratio of real over simulated information; in coordinates ``root`` if given."""
+    theta, precision = simulated.theta, simulated.prior_precision
     known = OF_PRIOR * precision / n
-    lower = root_of(simulated + known)
+    lower = root_of(simulated.information + known)
     information = matrices.positive(lower @ ratio @ lower.T - known)
     stretch = lower @ matrices.power(ratio, 0.5) @ np.linalg.inv(lower)
-    scores = scores @ stretch.T
+    scores = simulated.scores @ stretch.T
     whitening = matrices.power(information + precision / n, -0.5)
     root = metric(scores @ whitening) @ whitening if root is None else root
     harm = whitening @ np.linalg.inv(root)
-    return Picture(theta, information, precision, slope, stretch, root, scores, scores @ root.T, harm)
+    return Picture(theta, information, precision, simulated.prior_slope, stretch, root, scores, scores @ root.T, harm)
 
 
 def information_at(model: RaveledModel, theta: np.ndarray, picture: Picture, simulation: tuple[Any, Any]) -> np.ndarray:

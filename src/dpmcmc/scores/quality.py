@@ -78,8 +78,8 @@ class ScoreQuality(Quality):
         if self.bend > NOT_NORMAL:
             return (
                 "What the sums leave open is so wide that the likelihood is far from normal within it (its curvature "
-                f"changes by a factor of {min(math.exp(self.bend), 1e6):.2g}), and the draws suppose that it is. Remedy: "
-                f"{more}, or a narrower prior."
+                f"changes by a factor of {min(math.exp(self.bend), 1e6):.2g}), and the draws suppose that it is. "
+                f"Remedy: {more}, or a narrower prior."
             )
         if self.verdict == NOT_USABLE:
             return f"The draws say hardly more than the prior: the noise drowns the records. Remedy: {more}."

@@ -102,7 +102,8 @@ def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray | None, noise: 
     """The best radius for sums whose noise has standard deviation ``noise`` times the radius in each number.
 
     ``simulated`` vectors, one row each, say what to expect; ``harm`` maps an error of the sum to where its length is
-    the harm it does, for scores; without it, for other vectors, all numbers matter alike. The radius is at least the quantile ``least`` of the simulated norms.
+    the harm it does, for scores; without it, for other vectors, all numbers matter alike. The radius is at least the
+    quantile ``least`` of the simulated norms.
     """
     shrinks = harm is not None  # what is clipped of scores tells less of the parameters
     harm = np.eye(simulated.shape[1]) if harm is None else harm

@@ -20,7 +20,7 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.curvature import UNDESCRIBED, Doubt, learn
 from dpmcmc.scores.measure import measure
-from dpmcmc.scores.picture import Picture, picture
+from dpmcmc.scores.picture import Picture, Simulated, picture, simulated_at
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.recall import Released, recalled
 from dpmcmc.scores.step import REACH, Knowledge, Search, of_prior, sampling, surprise
@@ -79,6 +79,7 @@ class Stages:
         with jax.enable_x64(True):
             self.many = jnp.asarray(x)
         self.few = self.many[:FEW]
+        self._simulated: dict[bytes, Simulated] = {}
 
     def run(self, theta: np.ndarray) -> tuple[Found, bool]:
         """The end of the search, and whether arithmetic ended it before its time."""
@@ -108,7 +109,10 @@ class Stages:
         return shares[0] * self.reader.left, shares[1] * self.reader.left
 
     def _picture(self, state: State, root: np.ndarray | None = None) -> Picture:
-        return picture(self.model, state.theta, state.ratio, self.n, (self.key, self.many), root)
+        place = state.theta.tobytes()
+        if place not in self._simulated:
+            self._simulated[place] = simulated_at(self.model, state.theta, (self.key, self.many))
+        return picture(self._simulated[place], state.ratio, self.n, root)
 
     def _moved(self, state: State, shares: tuple[float, float], aim: tuple[float, float, float] | None = None) -> State:
         """After one more sum of scores; for those who come from far, also of curvatures, with an ``aim``."""

@@ -13,9 +13,9 @@ from dpmcmc.scores.measure import Measured, clipped
 from dpmcmc.scores.picture import Picture, information_at
 from dpmcmc.scores.radius import ASIDE, FORESEEN, tail_direction
 
-ITERATIONS, HALVINGS = 25, 8
+ITERATIONS, HALVINGS = 25, 5
 REACH = 2.0  # how far a sum can tell, in standard deviations of the posterior of one record
-SMALL_GAIN = 1e-3  # nats that a step must promise to be taken
+SMALL_GAIN = 0.02  # nats that a step must promise to be taken
 
 
 class Knowledge(NamedTuple):
