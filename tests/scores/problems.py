@@ -117,7 +117,7 @@ class NumbersReader:
         return Noisy(exact + self.noise * std * self.rng.normal(size=np.shape(exact)), std)
 
     def covariate_counts(self, edges, share):
-        x = np.asarray(vectors.covariates_of(self.model, self.data))
+        x = np.asarray(vectors.described(self.model, self.data))[:, : len(edges)]
         bins = edges.shape[1] + 1
         rows = [
             np.bincount(np.searchsorted(e, c, side="right"), minlength=bins) for e, c in zip(edges, x.T, strict=True)

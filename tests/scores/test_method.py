@@ -150,6 +150,8 @@ def test_a_model_of_ones_own_behaves_as_the_built_in():
         sample_prior=LINEAR.sample_prior,
         covariates=LINEAR.covariates,
         simulate_given=LINEAR.simulate_given,
+        response=LINEAR.response,
+        respond=LINEAR.respond,
     )
     release = dp.sample(model, linear_records(), 1.0, 1e-6, seed=1, progress=False)
     built_in = release_of("linear")
@@ -202,7 +204,9 @@ GOOD = {
     "mean_error": 0.3,
     "surprise": 0.4,
     "information_error": 0.02,
+    "bend": 0.1,
     "like_prior": 0.1,
+    "least_error": 0.2,
     "clipped": 0.01,
     "stages": 5,
     "failed": False,
@@ -218,6 +222,8 @@ GOOD = {
         ({"mean_error": 2.0}, WIDE, "about 2.0 posterior standard deviations"),
         ({"surprise": 1e-5}, NOT_USABLE, "contradicts the ones before it"),
         ({"information_error": 0.3}, NOT_USABLE, "hides how much the records tell"),
+        ({"bend": 1.5}, NOT_USABLE, "far from normal"),
+        ({"least_error": 3.0}, NOT_USABLE, "at best means would be off by 3.0"),
         ({"like_prior": 0.95}, NOT_USABLE, "hardly more than the prior"),
         ({"failed": True}, NOT_USABLE, "ended early for numerical reasons"),
         ({"mean_error": float("nan")}, NOT_USABLE, ""),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
-from dpmcmc.scores.picture import POWER, metric, picture
+from dpmcmc.scores.coordinates import POWER, kind_axes, metric
+from dpmcmc.scores.picture import information_at, picture, simulated_at
 from tests.scores.problems import LINEAR, SIGMA, linear_records
 
 RAVELED = RaveledModel.of(LINEAR)
@@ -17,7 +18,8 @@ X = linear_records(8192)["x"]
 
 def pictured(ratio=None, n=5000, theta=(0.3, -0.2, 0.2)):
     with jax.enable_x64(True):
-        return picture(RAVELED, np.array(theta), X, np.eye(3) if ratio is None else ratio, n, jax.random.key(0))
+        at = simulated_at(RAVELED, np.array(theta), (jax.random.key(0), X))
+    return picture(at, np.eye(3) if ratio is None else ratio, n)
 
 
 def closed_form():
@@ -97,10 +99,32 @@ def test_rare_and_far_directions_get_more_noise():
     assert found[0, 0] < 0.7 * found[1, 1]
 
 
+@settings(derandomize=True, max_examples=20, deadline=None)
+@given(st.integers(2, 5), st.integers(0, 10_000))
+def test_axes_for_products_have_the_norms_of_the_metric(size, seed):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(2000, size))
+    a = rng.normal(size=(size, size))
+    harm = matrices.power(a @ a.T, 0.5)
+    lengths, axes = kind_axes(z, harm)
+    np.testing.assert_allclose(axes.T @ axes, np.eye(size), atol=1e-10)
+    direct = np.linalg.norm(z @ harm @ metric(z @ harm, 2 * POWER), axis=1)
+    np.testing.assert_allclose(np.linalg.norm(z @ axes * lengths, axis=1), direct, rtol=1e-6)
+
+
+def test_the_information_elsewhere_is_in_proportion():
+    """Of the linear model it is the same everywhere, also when real records are known to carry twice as much."""
+    here = pictured(2 * np.eye(3), n=10**9)
+    with jax.enable_x64(True):
+        there = information_at(RAVELED, np.array([1.0, 2.0, -1.0]), here, (jax.random.key(0), X))
+    np.testing.assert_allclose(there, 2 * closed_form(), rtol=1e-4)
+
+
 def test_constant_scores_have_coordinates():
     assert np.all(np.isfinite(metric(np.zeros((100, 3)))))
     with jax.enable_x64(True):
-        flat = picture(RAVELED, np.zeros(3), np.zeros((8192, 2)), np.eye(3), 5000, jax.random.key(0))
+        at = simulated_at(RAVELED, np.zeros(3), (jax.random.key(0), np.zeros((8192, 2))))
+    flat = picture(at, np.eye(3), 5000)
     assert np.all(np.isfinite(flat.root))
     assert np.all(np.isfinite(flat.features))
 

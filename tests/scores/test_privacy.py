@@ -196,15 +196,15 @@ def test_one_record_moves_a_sum_by_twice_the_clip_at_most(kind, width, arguments
 
 
 def test_one_record_moves_counts_by_what_is_charged_at_most():
-    """√2 for norms, √(2k) for k covariates, in records."""
+    """√2 for norms, √(2k) for k columns, two covariates and the outcome, in records."""
     edges = np.array([0.1, 1.0, 10.0, 100.0])
-    inner = np.tile(np.linspace(-0.9, 0.9, 19), (2, 1))
+    inner = np.tile(np.linspace(-0.9, 0.9, 19), (3, 1))
     with jax.enable_x64(True):
         norms = np.stack(
             [reading(data).norm_counts(vectors.scores, ARGUMENTS, edges, 1.0).values for data in neighbours()]
         )
         covariates = np.stack([reading(data).covariate_counts(inner, 1.0).values for data in neighbours()])
-    for counts, most in ((norms, np.sqrt(2)), (covariates, 2.0)):
+    for counts, most in ((norms, np.sqrt(2)), (covariates, np.sqrt(6))):
         moved = np.sqrt(np.sum((counts[:, None] - counts[None]) ** 2, axis=(2, 3)))
         assert moved.max() <= most * (1 + 1e-6)
         assert moved.max() > 0.7 * most
@@ -216,8 +216,8 @@ def test_the_noise_is_as_large_as_is_said_and_paid_for():
     data = linear_records(50)
     with jax.enable_x64(True):
         found = [reading(data, key, mu=0.5).total(vectors.scores, ARGUMENTS, 1.0, 3, 1.0) for key in keys]
-        counts = [reading(data, key, mu=0.5).covariate_counts(np.zeros((2, 1)), 1.0) for key in keys]
-    for released, sensitivity in ((found, 2.0), (counts, 2.0)):
+        counts = [reading(data, key, mu=0.5).covariate_counts(np.zeros((3, 1)), 1.0) for key in keys]
+    for released, sensitivity in ((found, 2.0), (counts, np.sqrt(6))):
         values, std = np.stack([x.values for x in released]).reshape(200, -1), released[0].std
         assert std == pytest.approx(2 * sensitivity, rel=1e-6)  # multiplier 1/μ
         assert abs(values.var(axis=0, ddof=1).mean() / std**2 - 1) < 4.5 * np.sqrt(2 / values.size)
@@ -234,7 +234,7 @@ def test_records_are_read_after_they_are_paid_for(monkeypatch):
             reader.total(vectors.scores, ARGUMENTS, 1.0, 3, 0.1)
         for ask in (
             lambda: reader.total(vectors.scores, ARGUMENTS, 1.0, 3, 0.1),
-            lambda: reader.covariate_counts(np.zeros((2, 1)), 0.1),
+            lambda: reader.covariate_counts(np.zeros((3, 1)), 0.1),
         ):
             with pytest.raises((ValueError, ArithmeticError)):
                 ask()
@@ -246,7 +246,7 @@ def test_records_are_read_after_they_are_paid_for(monkeypatch):
 def test_all_that_is_left_can_be_spent_and_no_more():
     with jax.enable_x64(True):
         reader = reading(linear_records(50), most=3, mu=MU)
-        reader.covariate_counts(np.zeros((2, 1)), 0.3)
+        reader.covariate_counts(np.zeros((3, 1)), 0.3)
         assert reader.left == pytest.approx(0.7, rel=1e-3)
         reader.total(vectors.scores, ARGUMENTS, 1.0, 3, 5.0)  # more than there is: what there is
         assert reader.left < 1e-5

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import stages, vectors
 from dpmcmc.scores.measure import clipped, measure
-from dpmcmc.scores.picture import picture
+from dpmcmc.scores.picture import picture, simulated_at
 from dpmcmc.scores.stages import Stages
 from dpmcmc.scores.step import Knowledge, Search, expected, surprise
 from tests.scores.problems import LINEAR, MU, NumbersReader, in_order, linear_posterior, linear_records
@@ -46,7 +46,8 @@ def test_blurred_knowledge_is_that_of_the_sum_of_two_errors(size, seed, log_scal
 def measured(n=5000, theta=TRUTH, mu=MU, seed=0, shares=(0.02, 0.3)):
     reader = NumbersReader(LINEAR, linear_records(n, seed=seed), mu, seed)
     with jax.enable_x64(True):
-        here = picture(RAVELED, np.array(theta), linear_records(8192, seed=99)["x"], np.eye(3), n, jax.random.key(0))
+        simulation = (jax.random.key(0), linear_records(8192, seed=99)["x"])
+        here = picture(simulated_at(RAVELED, np.array(theta), simulation), np.eye(3), n)
         arguments = (jnp.asarray(here.theta), jnp.asarray(here.root))
         found = measure(reader, vectors.scores, arguments, here.features, shares, here.harm, 0.9)
     return here, found
@@ -86,9 +87,9 @@ def test_a_sum_that_was_foretold_surprises_as_chi_squared():
     """Numbers drawn as `surprise` says they are: the mean over 2000 within 4.5 standard errors of the dimension."""
     here, found = measured()
     at, n, rng = expected(here, found, 5000), 5000, np.random.default_rng(0)
-    before = Knowledge(4e4 * here.information, np.zeros(3))
-    known = np.linalg.inv(before.precision + here.prior_precision)
-    theta = rng.multivariate_normal(np.zeros(3), known, 2000)
+    where = here.theta + np.array([0.01, -0.02, 0.01])
+    before = Knowledge(4e4 * here.information, 4e4 * here.information @ where)
+    theta = rng.multivariate_normal(where - here.theta, np.linalg.inv(before.precision), 2000)
     noise = rng.multivariate_normal(np.zeros(3), at.noise, 2000)
     totals = n * (at.mean + theta @ at.derivative.T) + noise
     values = [surprise(here, found._replace(total=total), at, before, n) for total in totals]
@@ -127,7 +128,7 @@ def test_searches_are_seldom_surprised(monkeypatch):
             )
         assert not failed
         chances.extend(found.state.surprises[-2:])
-        knowledge = found.state.knowledge
+        knowledge = found.knowledge
         exact = in_order(LINEAR, linear_posterior(data, prior_std=1e6)[0])
         away = np.linalg.solve(knowledge.precision, knowledge.weighted) - exact
         errors.append(away @ knowledge.precision @ away)

@@ -24,7 +24,7 @@ UNDESCRIBED = 0.5  # relative error of the information before curvatures are rel
 CURVED = (0.25, 4.0)  # curvatures over information that are used as they are
 UNLIKE = 5.0  # information along rare directions may be less like the simulated one, by up to such a factor;
 # where the prior has more of it, what is unlike matters less
-TOLD = 1.5  # standard deviations that the information along a direction must have to be told from none
+TOLD = 2.0  # standard deviations that the information along a direction must have to be told from none
 NOTHING = 1e3  # relative error along a direction of which nothing is known
 BENDS = 0.2  # relative change of the information, times the length of a move in standard deviations for one record
 FACTORS = (0.1, 10.0)  # by which one release may change the information
@@ -37,12 +37,17 @@ class Doubt(NamedTuple):
     errors: np.ndarray  # standard deviations of the numbers of frame⁻¹ information frame⁻ᵀ
 
     @classmethod
-    def of_change(cls, frame: np.ndarray, change: np.ndarray, errors: np.ndarray) -> Doubt:
-        """After the information frame frameᵀ was found to be frame ``change`` frameᵀ, with errors of the change."""
-        values, axes = np.linalg.eigh(change)
+    def of_change(cls, frame: np.ndarray, change: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, Doubt]:
+        """After the information frame frameᵀ was found to be frame ``change`` frameᵀ, with errors of the change.
+
+        The change within ``FACTORS``, and the doubt about it: what it would have been beyond them is an error as well.
+        """
+        values, axes = np.linalg.eigh(matrices.symmetric(change))
+        within = np.clip(values, *FACTORS)
         squares, both = axes**2, 2 - np.eye(len(values))
-        there = np.sqrt(squares.T @ (both * errors**2) @ squares / both)
-        return cls(frame @ axes * np.sqrt(values), np.minimum(there / np.sqrt(np.outer(values, values)), 1.0))
+        variances = squares.T @ (both * errors**2) @ squares / both + np.diag((within - values) ** 2)
+        relative = np.minimum(np.sqrt(variances / np.outer(within, within)), 1.0)
+        return (axes * within) @ axes.T, cls(frame @ axes * np.sqrt(within), relative)
 
     def cautious(self) -> Doubt:
         """The same, with nothing known along directions in which the information cannot be told from none."""
@@ -59,8 +64,10 @@ class Doubt(NamedTuple):
 
         On the way it changes, by about ``BENDS`` over a standard deviation of the posterior of one record.
         """
-        squares = (self.frame.T @ step) ** 2
-        return self._back(self.errors**2 @ squares + BENDS**2 * np.sum(squares) ** 2)
+        move, squares = self.frame.T @ step, self.errors**2
+        own = squares @ move**2 + BENDS**2 * np.sum(move**2) ** 2
+        both = squares * np.outer(move, move)
+        return self._back(both - np.diag(np.diag(both)) + np.diag(own))
 
     def of_noise(self, covariance: np.ndarray) -> np.ndarray:
         """By how much the error of an estimate exceeds its ``covariance``, which supposes this information.
@@ -70,15 +77,15 @@ class Doubt(NamedTuple):
         """
         noise = np.diag(self.frame.T @ covariance @ self.frame)
         squares = self.errors**2
-        return self._back(squares @ noise + 2 * squares.sum(axis=1) * noise)
+        return self._back(np.diag(squares @ noise + 2 * squares.sum(axis=1) * noise))
 
     def of_width(self) -> np.ndarray:
         """By how much the expected inverse of the information exceeds its estimate."""
-        return self._back(np.diag(self.errors) ** 2)
+        return self._back(np.diag(np.diag(self.errors) ** 2))
 
-    def _back(self, variances: np.ndarray) -> np.ndarray:
+    def _back(self, covariance: np.ndarray) -> np.ndarray:
         back = np.linalg.inv(self.frame).T
-        return (back * variances) @ back.T
+        return back @ covariance @ back.T
 
 
 class Curvature(NamedTuple):
@@ -126,8 +133,8 @@ def learn(
     matters = np.sqrt(np.diag(axes.T @ of_all @ axes))
     unlike = np.minimum(1 / scale, UNLIKE) * np.outer(matters, matters)
     change, left = (unlike * part for part in believed((seen - np.eye(size)) / unlike, noise / unlike, error))
-    change = matrices.positive(matrices.pooled(np.eye(size) + change, left), *FACTORS)
-    return Curvature(matrices.symmetric(relative @ change @ relative.T), Doubt.of_change(frame, change, left))
+    change, doubt = Doubt.of_change(frame, matrices.pooled(np.eye(size) + change, left), left)
+    return Curvature(matrices.symmetric(relative @ change @ relative.T), doubt)
 
 
 def _foreseen(

@@ -14,6 +14,7 @@ from dpmcmc.scores.stages import Found
 
 CONTRADICTION = 1e-3  # probability of a last surprise as large, below which the stages contradict each other
 NO_CURVATURE = 0.25  # relative error of the information beyond which steps and intervals cannot be relied on
+HOPELESS = 2.0  # errors of means, in posterior standard deviations, that the noise has at best
 NOT_NORMAL = 1.0  # change of the logarithm of the curvature within the draws beyond which they cannot be relied on
 LIKE_PRIOR = 0.9  # standard deviations over the prior's, of most parameters: the sums say hardly anything
 NOISY = 1.0  # errors of means, in posterior standard deviations, beyond which intervals are mostly noise
@@ -29,6 +30,7 @@ class ScoreQuality(Quality):
     - ``information_error``: relative, of the information that steps and intervals rest on;
     - ``bend``: how much the logarithm of the likelihood's curvature changes within the draws, 0 if it is normal;
     - ``like_prior``: the median of the draws' standard deviations over the prior's, 0 where the prior has none;
+    - ``least_error``: the error that one sum would have if everything else were known, from public numbers;
     - ``clipped``: estimated share of the real records that the last clip shortens;
     - ``stages``: sums of scores that were released; ``failed``: whether arithmetic ended the search early.
     """
@@ -38,6 +40,7 @@ class ScoreQuality(Quality):
     information_error: float
     bend: float
     like_prior: float
+    least_error: float
     clipped: float
     stages: int
     failed: bool
@@ -58,7 +61,12 @@ class ScoreQuality(Quality):
     def verdict(self) -> str:
         if self.failed or self.surprise < CONTRADICTION or self.information_error > NO_CURVATURE:
             return NOT_USABLE
-        if self.bend > NOT_NORMAL or self.like_prior > LIKE_PRIOR or not math.isfinite(self.mean_error):
+        if (
+            self.least_error > HOPELESS
+            or self.bend > NOT_NORMAL
+            or self.like_prior > LIKE_PRIOR
+            or not math.isfinite(self.mean_error)
+        ):
             return NOT_USABLE
         return WIDE if self.mean_error > NOISY else USABLE
 
@@ -75,6 +83,11 @@ class ScoreQuality(Quality):
             )
         if self.information_error > NO_CURVATURE:
             return f"The noise hides how much the records tell about the parameters. Remedy: {more}."
+        if self.least_error > HOPELESS:
+            return (
+                f"So few records cannot tell so many parameters apart under this noise: at best means would be off by "
+                f"{self.least_error:.1f} posterior standard deviations. Remedy: {more}."
+            )
         if self.bend > NOT_NORMAL:
             return (
                 "What the sums leave open is so wide that the likelihood is far from normal within it (its curvature "
@@ -105,7 +118,17 @@ class ScoreQuality(Quality):
         )
 
 
-def of_found(found: Found, covariance: np.ndarray, shape: Normality, temperature: float, failed: bool) -> ScoreQuality:
+def least_error(mu: float, n: int, size: int) -> float:
+    """Error of a mean, in posterior standard deviations, if all but 60 % of μ² went into one sum that clips hardly any.
+
+    Whitened scores have a mean square length of the number of parameters; the noise is twice the clip over √0.6 μ.
+    """
+    return 2 * math.sqrt(size) / (math.sqrt(0.6) * mu * math.sqrt(n))
+
+
+def of_found(
+    found: Found, covariance: np.ndarray, shape: Normality, temperature: float, least: float, failed: bool
+) -> ScoreQuality:
     """From the end of a search: the variance that draws have beyond the posterior without privacy.
 
     ``covariance`` is that of the draws, ``shape`` the likelihood's over them.
@@ -123,6 +146,7 @@ def of_found(found: Found, covariance: np.ndarray, shape: Normality, temperature
         information_error=state.information_error,
         bend=shape.bend,
         like_prior=float(like_prior),
+        least_error=least,
         clipped=state.sums[-1].found.beyond if state.sums else 0.0,
         stages=len(state.surprises),
         failed=failed,

@@ -23,7 +23,7 @@ from dpmcmc.scores.description import describe
 from dpmcmc.scores.marginals import BINS
 from dpmcmc.scores.normality import over_draws
 from dpmcmc.scores.plan import PlannedScores
-from dpmcmc.scores.quality import ScoreQuality, of_found
+from dpmcmc.scores.quality import ScoreQuality, least_error, of_found
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.stages import FEW, MANY, Stages
 from dpmcmc.scores.sums import ScoreSums
@@ -79,7 +79,8 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         said = found.knowledge.blurred(found.record_width() / records)
         private = matrices.power(said.precision + found.picture.prior_precision, -1, 1e-14)
         shape = over_draws(plan.raveled, found.picture, private, records, (stages.key, stages.few), public)
-        quality = of_found(found, private, shape, plan.temperature, failed)
+        least = least_error(reader.mu, reader.n, len(private))
+        quality = of_found(found, private, shape, plan.temperature, least, failed)
     precision = tuple(map(tuple, said.precision.tolist()))
     return Outcome(ScoreSums(precision, tuple(said.weighted.tolist()), tuple(found.state.theta.tolist())), quality)
 
@@ -102,7 +103,8 @@ def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) ->
     x = described.draw(rng, MANY)
     if described.outcomes is None:
         return x, None
-    return x, model.respond(jnp.asarray(x[:FEW]), described.outcomes.quantiles(rng.uniform(size=(FEW, 1)))[:, 0])
+    few = x[:FEW]
+    return x, model.respond(jnp.asarray(few), described.outcomes.quantiles(rng.uniform(size=(len(few), 1)))[:, 0])
 
 
 def _begin(plan: PlannedScores, records: Any, key: Any) -> np.ndarray:
