@@ -37,6 +37,7 @@ class Broken:
     moved: float = 0.0
     given_shift: float = 0.0
     given_count: int = 2
+    response_off: float = 0.0
     init: float = 0.0
 
     def log_prior(self, theta):
@@ -62,6 +63,12 @@ class Broken:
         y = theta + self.given_shift + jax.random.normal(key, x.shape[:1])
         return {"x": x[:, : self.given_count] + self.moved, "y": y}
 
+    def response(self, record):
+        return record["y"] / 10
+
+    def respond(self, x, responses):
+        return {"x": x, "y": 10 * responses + self.response_off}
+
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
@@ -75,6 +82,7 @@ class Broken:
         ({"moved": 0.1}, "off by 0.1 from those it was given"),
         ({"given_shift": 0.1}, "simulate_given and log_likelihood disagree"),
         ({"given_count": 1}, "simulate_given gives records of shapes"),
+        ({"response_off": 1.0}, "response of records from respond are off by 0.1"),
         ({"init": 11.0}, "move init"),
     ],
 )
@@ -86,10 +94,12 @@ def test_what_is_wrong_is_found_and_said(wrong, says):
         check_model(Broken(**wrong), np.float64(0.2))
 
 
-@pytest.mark.parametrize("alone", ["covariates", "simulate_given"])
+@pytest.mark.parametrize("alone", ["covariates", "simulate_given", "response", "respond"])
 def test_covariates_and_records_given_them_belong_together(alone):
     functions = {"log_prior": lambda theta: 0.0, "log_likelihood": lambda theta, x: 0.0, "init": 0.0}
     with pytest.raises(TypeError, match="both or neither"):
         dp.Model(**functions, **{alone: lambda *given: given})
     whole = dp.Model(**functions, covariates=lambda x: x, simulate_given=lambda key, theta, x: x)
     assert whole.covariates(1.0) == 1.0
+    with pytest.raises(TypeError, match="response needs covariates"):
+        dp.Model(**functions, response=lambda x: x, respond=lambda x, y: x)

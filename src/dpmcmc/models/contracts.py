@@ -38,6 +38,8 @@ def check_model(model: ModelLike, theta: PyTree | None = None, n: int = 20_000, 
                 check_bound(model, theta, records, keys[3])
             if has(model, "covariates"):
                 check_covariates(model, theta, records, keys[4])
+            if has(model, "response"):
+                check_response(model, records)
 
 
 def check_start(model: ModelLike) -> None:
@@ -96,6 +98,21 @@ def check_covariates(model: ModelLike, theta: PyTree, records: PyTree, key: Any)
     off = float(jnp.max(jnp.abs(jax.vmap(given.covariates)(again) - x)))
     assert off <= 1e-6, f"the covariates of records from simulate_given are off by {off:.3g} from those it was given"
     check_scores(model, theta, again, "simulate_given")
+
+
+def check_response(model: ModelLike, records: PyTree) -> None:
+    """Records made again from their covariates and responses have the same ones, where those lie in [−1, 1]."""
+    given: Any = model
+    assert has(model, "respond"), "response and respond belong together; give both or neither"
+    x, responses = jax.vmap(given.covariates)(records), jax.vmap(given.response)(records)
+    assert jnp.ndim(responses) == 1, f"response must give one number a record, got shape {jnp.shape(responses)[1:]}"
+    responses = jnp.clip(responses, -1, 1)
+    again = given.respond(x, responses)
+    shapes, expected = (jax.tree.map(jnp.shape, tree) for tree in (again, records))
+    assert shapes == expected, f"respond gives records of shapes {shapes}, simulate of {expected}"
+    for name, seen, wanted in (("response", given.response, responses), ("covariates", given.covariates, x)):
+        off = float(jnp.max(jnp.abs(jax.vmap(seen)(again) - wanted)))
+        assert off <= 1e-6, f"the {name} of records from respond are off by {off:.3g} from those it was given"
 
 
 def _averages_to_zero(values: np.ndarray, what: str, why: str) -> None:
