@@ -7,6 +7,7 @@ the real information in coordinates where the simulated one is standard. Simulat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ import numpy as np
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.coordinates import metric
+from dpmcmc.scores.radius import tail_direction
 
 OF_PRIOR = 0.01  # so much of the prior's precision joins the information where two are compared: some may have none
 
@@ -32,6 +34,11 @@ class Picture:
     scores: np.ndarray  # of simulated records, stretched
     features: np.ndarray  # the same, times the root
     harm: np.ndarray  # from features to standard deviations of the posterior
+
+    @cached_property
+    def tail(self) -> np.ndarray:
+        """The direction of the longest features."""
+        return tail_direction(self.features)
 
     def posterior_covariance(self, records: float) -> np.ndarray:
         """Of the posterior without privacy, for so many records."""

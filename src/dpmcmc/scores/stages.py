@@ -80,6 +80,7 @@ class Stages:
             self.many = jnp.asarray(x)
         self.few = self.many[:FEW]
         self._simulated: dict[bytes, Simulated] = {}
+        self._pictures: tuple[bytes, dict[Any, Picture]] = (b"", {})  # with the newest ratio
 
     def run(self, theta: np.ndarray) -> tuple[Found, bool]:
         """The end of the search, and whether arithmetic ended it before its time."""
@@ -109,10 +110,15 @@ class Stages:
         return shares[0] * self.reader.left, shares[1] * self.reader.left
 
     def _picture(self, state: State, root: np.ndarray | None = None) -> Picture:
-        place = state.theta.tobytes()
+        place, ratio = state.theta.tobytes(), state.ratio.tobytes()
         if place not in self._simulated:
             self._simulated[place] = simulated_at(self.model, state.theta, (self.key, self.many))
-        return picture(self._simulated[place], state.ratio, self.n, root)
+        if self._pictures[0] != ratio:
+            self._pictures = ratio, {}
+        pictures, key = self._pictures[1], (place, None if root is None else root.tobytes())
+        if key not in pictures:
+            pictures[key] = picture(self._simulated[place], state.ratio, self.n, root)
+        return pictures[key]
 
     def _moved(self, state: State, shares: tuple[float, float], aim: tuple[float, float, float] | None = None) -> State:
         """After one more sum of scores; for those who come from far, also of curvatures, with an ``aim``."""

@@ -11,7 +11,7 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.measure import Measured, clipped
 from dpmcmc.scores.picture import Picture, information_at
-from dpmcmc.scores.radius import ASIDE, FORESEEN, tail_direction
+from dpmcmc.scores.radius import ASIDE, FORESEEN
 
 ITERATIONS, HALVINGS = 25, 5
 REACH = 2.0  # how far a sum can tell, in standard deviations of the posterior of one record
@@ -78,12 +78,12 @@ def expected(picture: Picture, found: Measured, n: int) -> Expected:
     """By simulated records. Scores average to zero and minus the Hessian is their derivative: only the clip's part is
     simulated."""
     lost = picture.features / found.clip - clipped(picture.features, found.clip)
-    mean, tail, size = lost.mean(axis=0), tail_direction(picture.features), len(picture.theta)
+    mean, tail, size = lost.mean(axis=0), picture.tail, len(picture.theta)
     even = np.eye(size) / size
     shared = (FORESEEN * n) ** 2 * (np.outer(mean, mean) + mean @ mean * even) / 2
     shared += found.unseen**2 * (np.outer(tail, tail) + ASIDE * even)
     return Expected(
-        mean=-found.lost(picture.features, n),
+        mean=-(mean + found.seen / n * tail),
         to_features=picture.root / found.clip,
         information=picture.information,
         shortened=lost.T @ picture.scores / len(lost),

@@ -47,7 +47,7 @@ class Target:
         self.model = model
         self.precision, self.weighted = np.array(sums.precision), np.array(sums.weighted)
         self.start = np.array(sums.centre)
-        self._log_prior = jax.jit(jax.vmap(model.log_prior))
+        self._log_prior = vectors.log_priors(model)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         prior = np.asarray(self._log_prior(jnp.asarray(theta)))

@@ -119,6 +119,12 @@ def fit_of(model: RaveledModel) -> Any:
 
 
 @lru_cache(maxsize=64)
+def log_priors(model: RaveledModel) -> Any:
+    """θ, one row a place → log priors."""
+    return jax.jit(jax.vmap(model.log_prior))
+
+
+@lru_cache(maxsize=64)
 def prior_at(model: RaveledModel) -> Any:
     """θ → log prior, its gradient and Hessian."""
 
