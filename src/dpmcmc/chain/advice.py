@@ -9,8 +9,8 @@ from dpmcmc.chain.default import WARMUP
 from dpmcmc.chain.kernel import KernelLike
 from dpmcmc.chain.length import Request, epsilon_for
 from dpmcmc.chain.plan import PlannedChains
-from dpmcmc.chain.quality import ENOUGH, FEWEST_STEPS, OFF, RehearsedQuality
-from dpmcmc.chain.rehearsal import DECISIONS, laplace_of, quality_of, rehearsal_of, run_trial
+from dpmcmc.chain.quality import ENOUGH, FEWEST_STEPS, RehearsedQuality
+from dpmcmc.chain.rehearsal import DECISIONS, SIGNAL, laplace_of, quality_of, rehearsal_of, run_trial
 from dpmcmc.chain.scan import compile_chunk
 from dpmcmc.chain.selection import Select
 from dpmcmc.models.base import has
@@ -37,9 +37,15 @@ def prediction(plan: PlannedChains, trials: tuple[RehearsedQuality, ...], expect
             f"Only the first {rehearsal.steps} of the {expected.steps} steps were rehearsed; effective draws are "
             "extrapolated from them."
         )
-    if plan.public_data is None and not has(plan.model, "sample_prior") and not callable(plan.model.init):
-        lines.append("Records were simulated at the starting point; a posterior far from it takes more steps.")
+    if plan.public_data is None:
+        lines.append(f"The records are simulated {_where(plan)}; a posterior farther from the start takes more steps.")
     return " ".join([*lines, "Real records unlike these can do worse."])
+
+
+def _where(plan: PlannedChains) -> str:
+    if has(plan.model, "sample_prior"):
+        return f"at {SIGNAL:g} of the way from the start to draws of the prior"
+    return "where the model's init draws" if callable(plan.model.init) else "at the start"
 
 
 def _draws(trials: tuple[RehearsedQuality, ...]) -> str:
@@ -50,7 +56,7 @@ def _draws(trials: tuple[RehearsedQuality, ...]) -> str:
 def _off(trials: tuple[RehearsedQuality, ...]) -> str:
     known = [trial for trial in trials if math.isfinite(trial.posterior_error)]
     if not known:
-        return "the distance to the posterior is not known, as no mode of it was found"
+        return "the distance to the posterior is not known, as it is far from normal or has several modes"
     return (
         f"means off by {_range([trial.posterior_error for trial in known], 2)} posterior standard deviations, draws "
         f"{_range([trial.widening for trial in known], 2)} times as wide as the posterior"
@@ -105,10 +111,9 @@ def steps_needed(plan: PlannedChains) -> tuple[int | None, RehearsedQuality]:
 
     last = at(rehearsal.steps)
     if last.verdict != USABLE:
-        bent = last.posterior_error > OFF or not math.isfinite(last.effective_draws)
-        if bent or last.effective_draws >= ENOUGH:
+        if last.bent or not math.isfinite(last.effective_draws):
             return None, last
-        return math.ceil(rehearsal.steps * ENOUGH / max(last.effective_draws, 1.0)), last
+        return math.ceil(rehearsal.steps * max(ENOUGH / max(last.effective_draws, 1.0), 1 / _SHORTER)), last
     steps = rehearsal.steps
     while (fewer := int(_SHORTER * steps)) >= FEWEST_STEPS and at(fewer).verdict == USABLE:
         steps = fewer
@@ -118,19 +123,20 @@ def steps_needed(plan: PlannedChains) -> tuple[int | None, RehearsedQuality]:
 def _hopeless(at_length: RehearsedQuality) -> str:
     """More steps are no remedy: the step or the clip is."""
     return (
-        f"More steps alone would not help: after {at_length.steps:,} steps without a limit by the budget, means are "
-        f"off by {at_length.posterior_error:.2f} posterior standard deviations and draws {at_length.widening:.2f} times "
-        "as wide as the posterior. Take another step or a larger clip, dp.Chain(), which chooses them, or the default "
+        f"More steps are no remedy: after {at_length.steps:,} with no budget to stop them, means are off by "
+        f"{at_length.posterior_error:.2f} posterior standard deviations and draws {at_length.widening:.2f} times as "
+        "wide as the posterior. Take another step or a larger clip, dp.Chain(), which chooses them, or the default "
         "method (no method=)."
     )
 
 
 def _remedies(plan: PlannedChains, needed: int, least: bool = False) -> str:
     """What would pay for ``needed`` steps of each chain."""
+    needed = _two_digits(needed)
     budget = plan.budget
     ways = []
     if budget is None:  # nothing but draws= limits a kernel that is not private
-        ways.append(f"draws={needed - int(WARMUP * needed)}")
+        ways.append(f"draws={_two_digits(needed - WARMUP * needed)}")
     elif plan.guarantee is not None and len(plan.receipts) == 1:
         ways += _ways(plan, budget, needed)
     if has(plan.model, "simulate"):
@@ -146,17 +152,21 @@ def _ways(plan: PlannedChains, budget: Budget, needed: int) -> list[str]:
     more = needed / plan.steps
     ways = []
     if (epsilon := epsilon_for(request, budget, needed)) <= budget.epsilon:
-        return [f"draws={needed - int(WARMUP * needed)}, for which this budget pays as well"]
+        return [f"draws={_two_digits(needed - WARMUP * needed)}, for which this budget pays as well"]
     if epsilon < _LARGE:
         ways.append(f"epsilon near {epsilon:.2g}")
     if _by_sums(plan.kernel) and more < _LARGE:
         # steps and clips shrink like the posterior, and what a step costs with their square
-        records, smaller = math.ceil(plan.n * more), math.sqrt(more)
+        records, smaller = _two_digits(plan.n * more), math.sqrt(more)
         ways.append(f"about {records:,} records, with a step and a clip {smaller:.2g} times smaller")
     tempered = plan.temperature / more  # steps cost as its square, and the posterior's variance takes 1/τ more of them
     if request.event is None or request.event != plan.kernel.event(plan.n, plan.temperature / 2):
         ways.append(f"temperature={tempered:.2g}, where the records count as {plan.n * tempered:,.0f}")
     return ways
+
+
+def _two_digits(number: float) -> int:
+    return int(float(f"{number:.1e}"))
 
 
 def _by_sums(kernel: KernelLike) -> bool:

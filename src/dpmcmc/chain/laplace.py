@@ -13,13 +13,14 @@ from dpmcmc.models.base import ModelLike, PyTree
 
 _STEPS, _HALVINGS = 60, 20
 _ARRIVED = 1e-4  # squared length of the next step, in posterior standard deviations
+_POINTS, _FEWEST_POINTS = 256, 64  # of a normal about the mode, with their mirror images; and effective ones of them
 _APART = 4.0  # how many times the curvature may differ from the mean square of scores before it is not believed
 
 
 class Fit(NamedTuple):
-    """A mode of the posterior over raveled parameters, the standard deviations there, and the log density."""
+    """Means and standard deviations of the posterior about a mode, and the log density there; parameters raveled."""
 
-    mode: np.ndarray
+    mean: np.ndarray
     std: np.ndarray
     log_density: float
 
@@ -28,7 +29,7 @@ class Laplace:
     """Fits of one model's posterior by scoring, compiled once for records of one shape.
 
     Steps are taken in the metric of the scores' mean square, which simulated records know even where a log likelihood
-    has kinks; standard deviations come from the curvature where the two agree.
+    has kinks; a normal about the mode has the curvature where the two agree. Its points, weighted, give the moments.
     """
 
     def __init__(self, model: ModelLike, temperature: float, theta: PyTree) -> None:
@@ -53,9 +54,10 @@ class Laplace:
             return temperature * jnp.sum(each, axis=0) + jax.grad(prior)(flat), outer
 
         self._value, self._slopes, self._curvature = jax.jit(whole), jax.jit(slopes), jax.jit(jax.hessian(whole))
+        self._values = jax.jit(lambda points, records: jax.lax.map(lambda flat: whole(flat, records), points))
 
     def fit(self, records: PyTree, theta: np.ndarray) -> Fit | None:
-        """The mode uphill of ``theta``; None where none was found."""
+        """The posterior about the mode uphill of ``theta``; None where none was found, or it is far from normal."""
         if not self.real:
             return None
         with jax.enable_x64(True):
@@ -84,8 +86,31 @@ class Laplace:
         if root is None:
             return None
         seen = np.linalg.eigvalsh(root.T @ curvature @ root) if np.all(np.isfinite(curvature)) else np.zeros(1)
-        believed = curvature if seen[0] > 1 / _APART and seen[-1] < _APART else metric
-        return Fit(mode, np.sqrt(np.diag(np.linalg.inv(believed))), value)
+        around = _root(curvature) if seen[0] > 1 / _APART and seen[-1] < _APART else root
+        return None if around is None else self._moments(mode, around, records, value)
+
+    def _moments(self, mode: np.ndarray, root: np.ndarray, records: PyTree, value: float) -> Fit | None:
+        """Importance sampling from the normal: without it, a skew posterior's mean would be taken for its mode."""
+        z = np.random.default_rng(0).standard_normal((_POINTS, len(mode)))
+        z = np.concatenate([z, -z])
+        points = mode + z @ root.T
+        log_weights = self._log_densities(points, records) - value + np.sum(z**2, axis=1) / 2
+        weights = np.exp(log_weights - log_weights.max())
+        weights /= weights.sum()
+        if not 1 / np.sum(weights**2) > _FEWEST_POINTS:  # NaN included
+            return None
+        mean = weights @ points
+        return Fit(mean, np.sqrt(weights @ (points - mean) ** 2), value)
+
+    def _log_densities(self, points: np.ndarray, records: PyTree) -> np.ndarray:
+        with jax.enable_x64(True):
+            found = np.asarray(self._values(points, records), np.float64)
+        return np.where(np.isnan(found), -np.inf, found)
+
+    def drop(self, records: PyTree, draws: np.ndarray, fit: Fit) -> float:
+        """How far below the fit's mode draws are in log density, on average: d/2 where they are the posterior's."""
+        some = draws[:: -(-len(draws) // _FEWEST_POINTS)]
+        return fit.log_density - float(np.mean(self._log_densities(some, records)))
 
 
 def _root(matrix: np.ndarray) -> np.ndarray | None:
@@ -111,4 +136,4 @@ def nearest(fits: list[Fit | None], mean: np.ndarray) -> Fit | None:
         return None
     best = max(fit.log_density for fit in found)
     like = [fit for fit in found if fit.log_density >= best - 1 - len(mean) / 2]
-    return min(like, key=lambda fit: float(np.sum(((fit.mode - mean) / fit.std) ** 2)))
+    return min(like, key=lambda fit: float(np.sum(((fit.mean - mean) / fit.std) ** 2)))

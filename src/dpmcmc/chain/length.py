@@ -202,7 +202,7 @@ def typical_shift(request: Request) -> float:
 
 
 def epsilon_for(request: Request, budget: Budget, steps: int) -> float:
-    """The ε at which a budget of the same δ would pay for so many steps: about, where their cost depends on the move."""
+    """The ε at which a budget of the same δ pays for so many steps: about, where their cost depends on the move."""
     ideal = request.purse(budget, None).ideal
     event = request.event
     repeated = Repeat(typical_event(request) if event is None else event, steps * request.chains)

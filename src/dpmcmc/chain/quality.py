@@ -116,12 +116,16 @@ class RehearsedQuality(ChainQuality):
         return not self.posterior_error > FAR
 
     @property
+    def bent(self) -> bool:
+        """Whether the draws differ from the posterior by more than intervals forgive."""
+        return self.posterior_error > OFF or self.widening > WIDER or self.widening < 1 / WIDER
+
+    @property
     def verdict(self) -> str:
         if self.steps < FEWEST_STEPS or not self.arrived:
             return NOT_USABLE
         verdict = super().verdict
-        off = self.posterior_error > OFF or self.widening > WIDER or self.widening < 1 / WIDER
-        return WIDE if verdict == USABLE and off else verdict
+        return WIDE if verdict == USABLE and self.bent else verdict
 
     @property
     def reason(self) -> str:
@@ -131,12 +135,19 @@ class RehearsedQuality(ChainQuality):
             return f"The chains end {_times(self.posterior_error)} posterior standard deviations from the posterior."
         if self.verdict == NOT_USABLE:
             return "The chains do not agree, or have too few effective draws to tell."
-        if self.verdict == WIDE and super().verdict == USABLE:
+        if self.bent:
             return (
-                f"The chains agree on draws whose means are off by {self.posterior_error:.2f} posterior standard "
-                f"deviations and {self.widening:.2f} times as wide: the clip, or the way from the start, shows in them."
+                f"The draws have means off by {self.posterior_error:.2f} posterior standard deviations and are "
+                f"{self.widening:.2f} times as wide as the posterior: the clip, or the way from the start, shows in them."
             )
         return super().reason
+
+    def describe(self) -> str:
+        return (
+            f"Quality: {self.steps} steps of each chain; smallest effective sample size {self.effective_draws:.0f}, "
+            f"largest R-hat {self.r_hat:.2f}; means off by {self.posterior_error:.2f} posterior standard deviations, "
+            f"draws {self.widening:.2f} times as wide as the posterior."
+        )
 
 
 def _times(number: float) -> str:

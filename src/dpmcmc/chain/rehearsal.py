@@ -18,7 +18,7 @@ from dpmcmc.chain.kernel import KernelLike
 from dpmcmc.chain.laplace import Laplace, nearest
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.pricing import PriceTable
-from dpmcmc.chain.quality import ChainQuality, RehearsedQuality
+from dpmcmc.chain.quality import OFF, WIDER, ChainQuality, RehearsedQuality
 from dpmcmc.chain.run import chunk_length
 from dpmcmc.chain.scan import Trace, compile_chunk, run_chunk, start_chains
 from dpmcmc.chain.thinning import fewest_records, records_a_step, thinned
@@ -27,9 +27,9 @@ from dpmcmc.posterior import Posterior, start
 from dpmcmc.randomness import RandomSource
 from dpmcmc.release import named_draws
 
-TRIALS = 3
+TRIALS = 5
 DECISIONS = 20_000  # rehearsed at most, all chains of a trial together; quality beyond them is extrapolated
-WORK = 1e8  # log likelihoods of one record that a trial evaluates at most, about
+WORK = 5e7  # log likelihoods of one record that a trial evaluates at most, about
 RECORDS = (2_000, 50_000)  # simulated at least (if there are so many) and at most, where few can stand for many
 MOST_RECORDS = 1_000_000  # simulated where they cannot
 FEWEST_REHEARSED = 50  # steps of each chain, below which nothing can be extrapolated
@@ -174,19 +174,31 @@ def _quality(rehearsal: Rehearsal, path: Path, laplace: Laplace) -> RehearsedQua
 def quality_of(rehearsal: Rehearsal, path: Path, laplace: Laplace, steps: int) -> RehearsedQuality:
     """The quality of the first ``steps`` of a trial, against the posterior of its records."""
     plan = rehearsal.plan
-    warmup = min(plan.warmup, int(steps * plan.warmup / plan.steps))
+    warmup = int(steps * plan.warmup / plan.steps)
     positions = jax.tree.map(lambda leaf: np.moveaxis(np.asarray(leaf[:steps]), 0, 1), path.trace.positions)
     base = ChainQuality.of(named_draws(positions), warmup, plan.n, plan.temperature)
     kept = [np.asarray(leaf[:, warmup:], np.float64) for leaf in jax.tree.leaves(positions)]
     flat = np.concatenate([leaf.reshape(leaf.shape[0] * leaf.shape[1], -1) for leaf in kept], axis=1)
-    error = widening = math.nan
-    if len(flat):
-        mean = flat.mean(0)
-        fit = nearest([laplace.fit(path.records, place) for place in (path.truth, mean)], mean)
-        if fit is not None:
-            error = float(np.sqrt(np.mean(((mean - fit.mode) / fit.std) ** 2)))
-            widening = float(np.median(flat.std(0) / fit.std))
-    return RehearsedQuality(base.effective_draws, base.r_hat, plan.n, plan.temperature, steps, error, widening)
+    error, widening = _distance(path, laplace, flat) if len(flat) else (math.nan, math.nan)
+    draws = base.effective_draws if math.isfinite(base.r_hat) else math.nan  # chains that never moved have none
+    return RehearsedQuality(draws, base.r_hat, plan.n, plan.temperature, steps, error, widening)
+
+
+def _distance(path: Path, laplace: Laplace, draws: np.ndarray) -> tuple[float, float]:
+    """Error of the draws' means and their width against the posterior; NaN where that is not known.
+
+    Draws elsewhere than the fit, yet as probable as a posterior's draws are, say that there is more than one mode.
+    """
+    mean = draws.mean(0)
+    fit = nearest([laplace.fit(path.records, place) for place in (path.truth, mean)], mean)
+    if fit is None:
+        return math.nan, math.nan
+    error = float(np.sqrt(np.mean(((mean - fit.mean) / fit.std) ** 2)))
+    widening = float(np.median(draws.std(0) / fit.std))
+    apart = error > OFF or widening > WIDER
+    if apart and laplace.drop(path.records, draws, fit) < 1 + draws.shape[1] / 2:
+        return math.nan, math.nan
+    return error, widening
 
 
 def middle(trials: tuple[RehearsedQuality, ...]) -> RehearsedQuality:
