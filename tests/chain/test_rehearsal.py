@@ -195,7 +195,7 @@ def test_the_posterior_of_simulated_records_is_found(kinked):
         fit = Laplace(model, 2.0, np.float64(0.0)).fit(records, np.zeros(1))
     centre = np.median(records) if kinked else records.mean()
     assert fit.std == pytest.approx(1 / np.sqrt(8000), rel=0.1)
-    assert abs(fit.mean - centre) < 0.1 * fit.std
+    assert abs(fit.mean - centre) < (0.5 if kinked else 0.1) * fit.std
 
 
 def test_like_modes_are_as_good_as_each_other():

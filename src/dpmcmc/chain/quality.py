@@ -138,7 +138,7 @@ class RehearsedQuality(ChainQuality):
         if self.bent:
             return (
                 f"The draws have means off by {self.posterior_error:.2f} posterior standard deviations and are "
-                f"{self.widening:.2f} times as wide as the posterior: the clip, or the way from the start, shows in them."
+                f"{self.widening:.2f} times as wide as the posterior: the clip or the way from the start shows in them."
             )
         return super().reason
 
