@@ -28,11 +28,11 @@ def gaussian_plan(epsilon, n=20_000, **given):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """One rehearsal of a tenth of the work, for what is said of it rather than how right it is."""
+    """One rehearsal of a tenth of the steps and the work, for what is said of it rather than how right it is."""
     monkeypatch.setattr(rehearsal, "TRIALS", 1)
-    monkeypatch.setattr(rehearsal, "WORK", 1e7)
-    monkeypatch.setattr(rehearsal, "DECISIONS", 4000)
-    monkeypatch.setattr(advice, "DECISIONS", 4000)
+    monkeypatch.setattr(rehearsal, "WORK", 4e6)
+    monkeypatch.setattr(rehearsal, "DECISIONS", 2000)
+    monkeypatch.setattr(advice, "DECISIONS", 2000)
 
 
 @pytest.mark.usefixtures("quick")
@@ -49,7 +49,7 @@ def test_a_useless_plan_says_so_and_what_would_be_of_use():
 
 @pytest.mark.usefixtures("quick")
 def test_a_good_plan_is_called_usable():
-    plan = gaussian_plan(20.0, draws=1200)
+    plan = gaussian_plan(20.0, draws=750)
     assert plan.expected.verdict == USABLE, plan.expected
     assert plan.expected.posterior_error < 0.5
     assert "usable. " in str(plan)
@@ -91,7 +91,7 @@ def test_public_records_are_rehearsed_on():
     public = np.random.default_rng(0).normal(size=(300, 2)) + 0.2
     model = dp.Model(GAUSSIAN.log_prior, GAUSSIAN.log_likelihood, init=GAUSSIAN.init)
     method = dp.Chain(dp.dp_barker(step=0.05, clip=0.2), public_data=public)
-    plan = dp.plan(model, 1000, LARGE, method=method, draws=900)
+    plan = dp.plan(model, 1000, LARGE, method=method, draws=300)
     assert "rehearsals on the public records" in str(plan)
     assert plan.expected.posterior_error < 0.5
 
@@ -123,7 +123,7 @@ def test_parameters_without_a_mode_are_rehearsed_too():
         def propose(self, key, position, memory):
             return dp.Move(position + jax.random.choice(key, np.array([-1, 1])))
 
-    plan = dp.plan(model, 200, LARGE, method=dp.dp_barker(Neighbour(1.0), clip=0.4), draws=500)
+    plan = dp.plan(model, 200, LARGE, method=dp.dp_barker(Neighbour(1.0), clip=0.4), draws=200)
     assert np.isnan(plan.expected.posterior_error)
     assert np.isfinite(plan.expected.effective_draws)
     assert "the distance to the posterior is not known" in str(plan)

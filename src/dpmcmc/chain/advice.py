@@ -156,9 +156,12 @@ def _ways(plan: PlannedChains, budget: Budget, needed: int) -> list[str]:
     if epsilon < _LARGE:
         ways.append(f"epsilon near {epsilon:.2g}")
     if _by_sums(plan.kernel) and more < _LARGE:
-        # steps and clips shrink like the posterior, and what a step costs with their square
+        # steps, clips and the way from the start shrink like the posterior, and what a step costs with their square
         records, smaller = _two_digits(plan.n * more), math.sqrt(more)
-        ways.append(f"about {records:,} records, with a step and a clip {smaller:.2g} times smaller")
+        ways.append(
+            f"about {records:,} records, with a step and a clip {smaller:.2g} times smaller and a start (init=) as "
+            "many times nearer"
+        )
     tempered = plan.temperature / more  # steps cost as its square, and the posterior's variance takes 1/τ more of them
     if request.event is None or request.event != plan.kernel.event(plan.n, plan.temperature / 2):
         ways.append(f"temperature={tempered:.2g}, where the records count as {plan.n * tempered:,.0f}")
