@@ -57,6 +57,7 @@ def test_a_good_plan_is_called_usable():
     assert plan.advice == ""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_too_few_draws_for_a_budget_that_pays_for_more():
     text = str(gaussian_plan(20.0, draws=30))
@@ -86,6 +87,7 @@ def test_models_that_cannot_simulate_are_judged_by_their_steps(epsilon, useless)
     assert ("epsilon near" in text) == useless
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_public_records_are_rehearsed_on():
     public = np.random.default_rng(0).normal(size=(300, 2)) + 0.2
@@ -106,6 +108,7 @@ def test_filters_stop_rehearsals_as_they_stop_chains():
     assert 0.4 * plan.steps < plan.expected.steps < 0.65 * plan.steps  # twice as many are planned as are typical
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_parameters_without_a_mode_are_rehearsed_too():
     """Whole-number parameters: effective draws can be told, the distance to the posterior cannot."""
