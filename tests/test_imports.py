@@ -34,9 +34,11 @@ INSIDE = {
         {"proposals"},
         {"acceptance", "quality"},
         {"kernel"},
-        {"selection", "length", "pricing", "plan", "scan"},
-        {"default", "checkpoint"},
+        {"selection", "length", "pricing", "plan", "scan", "laplace"},
+        {"default", "checkpoint", "thinning"},
         {"run"},
+        {"rehearsal"},
+        {"advice"},
         {"method"},
     ],
     "likelihood": [

@@ -127,8 +127,6 @@ def test_what_cannot_be_honoured_raises(given, message):
 
 
 def test_settings_that_a_method_would_ignore_raise():
-    with pytest.raises(ValueError, match="public_data is for the default kernel"):
-        dp.Chain(KERNEL, public_data=RECORDS)
     with pytest.raises(TypeError, match=r"kernel must be a kernel such as.*got 'nuts'"):
         dp.Chain("nuts")
     with pytest.raises(TypeError, match="has no log_prior"):

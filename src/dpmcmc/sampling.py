@@ -82,8 +82,8 @@ def plan(
 
     The arguments are those of :func:`sample`, but for ``n`` in place of the data and ``budget``, a
     ``dp.Budget(epsilon, delta)``, in place of ``epsilon`` and ``delta`` (None for kernels that are not private). The
-    plan is complete: ``plan.sample(data)`` runs exactly this. Printing it rehearses the default method, which takes
-    about as long as running it.
+    plan is complete: ``plan.sample(data)`` runs exactly this. Printing it, or asking for ``plan.expected``, rehearses
+    it on records that the model simulates: as long as running it for the defaults, seconds for chains.
     """
     if not _whole(n) or not _whole(chains) or not (draws is None or _whole(draws)):
         raise ValueError(f"n, chains and draws must be whole numbers of at least 1, got {n=}, {chains=}, {draws=}")

@@ -199,3 +199,11 @@ def typical_shift(request: Request) -> float:
 
         shifts = np.asarray(jax.vmap(shift)(jax.random.split(jax.random.key(1), 256)))
     return float(np.sqrt(np.mean(shifts**2)))
+
+
+def epsilon_for(request: Request, budget: Budget, steps: int) -> float:
+    """The ε at which a budget of the same δ pays for so many steps: about, where their cost depends on the move."""
+    ideal = request.purse(budget, None).ideal
+    event = request.event
+    repeated = Repeat(typical_event(request) if event is None else event, steps * request.chains)
+    return float(privacy.epsilon(repeated, ideal.delta)) + budget.epsilon - ideal.epsilon

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from dpmcmc.chain.advice import advice, prediction, unrehearsed
 from dpmcmc.chain.default import WARMUP, default_kernel
 from dpmcmc.chain.kernel import KernelLike
 from dpmcmc.chain.length import Request, charge_steps, unprotected
 from dpmcmc.chain.plan import PlannedChains
+from dpmcmc.chain.quality import RehearsedQuality
+from dpmcmc.chain.rehearsal import middle, rehearse, why_not
 from dpmcmc.chain.run import run
 from dpmcmc.geometry import geometry
 from dpmcmc.method import check_budget, posterior_of
@@ -31,7 +35,8 @@ class Chain:
       otherwise.
     - ``warmup``: steps of each chain that summaries leave out. Default: a quarter of all steps.
     - ``checkpoint``: a file to resume from if it exists, and to write while running (a secret; deleted at the end).
-    - ``public_data``: public records similar to the private ones, for the geometry, if the model cannot simulate any.
+    - ``public_data``: public records similar to the private ones, if the model cannot simulate any or they are unlike
+      what it simulates: the default kernel's geometry and the plan's rehearsals come from them.
 
     Guarantee: every step of every chain is paid for before it runs (docs/theory/accept-bit.md, filter.md).
     """
@@ -44,8 +49,6 @@ class Chain:
     def __post_init__(self) -> None:
         if self.kernel is not None and not (hasattr(self.kernel, "decide") and hasattr(self.kernel, "propose")):
             raise TypeError(f"Chain: kernel must be a kernel such as dp.dp_barker(step, clip), got {self.kernel!r}")
-        if self.kernel is not None and self.public_data is not None:
-            raise ValueError("Chain: public_data is for the default kernel; leave it out where you give a kernel")
         if self.warmup is not None and self.warmup < 0:
             raise ValueError(f"Chain: warmup must be at least 0, got {self.warmup}")
 
@@ -64,8 +67,8 @@ class Chain:
         kernel, tau = self.kernel, temperature
         notes: tuple[str, ...] = ()
         effective_draws: float | None = None
+        public = None if self.public_data is None else check_data(self.public_data)
         if kernel is None:
-            public = None if self.public_data is None else check_data(self.public_data)
             shape = geometry(model, public)
             kernel, tau, effective_draws, note = default_kernel(model, shape, n, check_budget(n, budget), temperature)
             notes = (note,)
@@ -95,6 +98,7 @@ class Chain:
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             effective_draws=effective_draws,
             notes=notes,
+            public_data=public,
         )
 
     def _steps(self, draws: int | None) -> int | None:
@@ -105,8 +109,33 @@ class Chain:
 
 
 class ChainPlan(PlannedChains):
-    """Chains whose cost fits the budget, ready to run. Printing it says what to expect."""
+    """Chains whose cost fits the budget, ready to run. Printing it rehearses them and says what to expect.
+
+    A rehearsal runs the planned kernel from the planned start on simulated (or public) records. It takes seconds, is
+    made when first asked for, and is charged nothing: it has no records to read.
+    """
 
     def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
         """Run the chains on ``data``; Ctrl-C stops after the current chunk and returns what ran."""
         return run(self, posterior_of(self, data), RandomSource(seed), progress)
+
+    @cached_property
+    def rehearsals(self) -> tuple[RehearsedQuality, ...]:
+        """Runs on simulated (or public) records; none where there are no such records."""
+        return () if why_not(self) else rehearse(self)
+
+    @property
+    def expected(self) -> RehearsedQuality | None:
+        """What to expect: the middle of the rehearsals. None where there can be none."""
+        return middle(self.rehearsals) if self.rehearsals else None
+
+    @cached_property
+    def advice(self) -> str:
+        """Where the chains are not expected to be usable: why, and what would be."""
+        return "" if self.expected is None else advice(self, self.expected)
+
+    def __str__(self) -> str:
+        if self.expected is None:
+            return f"{self.describe()}\n{unrehearsed(self, why_not(self))}"
+        said = [self.describe(), prediction(self, self.rehearsals, self.expected), self.advice]
+        return "\n".join(filter(None, said))

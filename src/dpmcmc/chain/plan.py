@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpmcmc.chain.kernel import KernelLike
-from dpmcmc.models.base import ModelLike
+from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.privacy import Budget, GaussianFilter, RenyiFilter, ZcdpFilter
 from dpmcmc.receipts import Guarantee, Receipt
 
@@ -15,7 +15,8 @@ from dpmcmc.receipts import Guarantee, Receipt
 class PlannedChains:
     """Chains whose cost fits the budget, complete with model, start and settings.
 
-    ``steps`` are per chain, ``warmup`` of them included; ``effective_draws``, where known, are for all chains.
+    ``steps`` are per chain, ``warmup`` of them included; ``effective_draws`` are those of all chains that the default
+    kernel was chosen for. ``public_data`` are public records to rehearse on.
     """
 
     model: ModelLike
@@ -31,6 +32,7 @@ class PlannedChains:
     checkpoint: Path | None = None
     effective_draws: float | None = None
     notes: tuple[str, ...] = ()
+    public_data: PyTree | None = field(default=None, repr=False)
 
     @property
     def filter(self) -> ZcdpFilter | RenyiFilter | None:
@@ -39,7 +41,8 @@ class PlannedChains:
         assert not isinstance(rule, GaussianFilter)  # decisions are not Gaussian releases
         return rule
 
-    def __str__(self) -> str:
+    def describe(self) -> str:
+        """What will run and what it costs."""
         most = "at most " if self.filter is not None else ""
         lines = [
             "Plan: no record is read and nothing is spent yet.",
@@ -49,9 +52,4 @@ class PlannedChains:
             f"{self.kernel.describe()}.",
             *self.notes,
         ]
-        if self.effective_draws is None:
-            lines.append(
-                "Not estimated for a kernel of your own: effective draws, and what the clip does. Try it on simulated "
-                "records with seed= first."
-            )
         return "\n".join(lines)

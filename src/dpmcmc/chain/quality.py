@@ -14,6 +14,9 @@ from dpmcmc.quality import NOT_USABLE, USABLE, WIDE, Quality
 FEWEST = 4  # draws that effective sample sizes can be had from
 AGREED, CLOSE = 1.1, 1.03  # largest R-hat of chains that have agreed, and of chains whose tails can be used
 ENOUGH = 50  # effective draws for tails and intervals
+FEWEST_STEPS = 50  # of each chain, below which no chain is of use
+OFF, FAR = 0.5, 1.0  # errors of means, in posterior standard deviations, that show in intervals, and that spoil them
+WIDER = 1.5  # draws' standard deviations over the posterior's, or the inverse, that show in intervals
 
 
 @dataclass(frozen=True)
@@ -89,3 +92,63 @@ def _at_least_two(draws: np.ndarray) -> np.ndarray:
         return draws
     half = draws.shape[1] // 2
     return np.stack([draws[0, :half], draws[0, -half:]])
+
+
+@dataclass(frozen=True)
+class RehearsedQuality(ChainQuality):
+    """The quality of a chain whose records are simulated or public, so that its distance to the posterior is known.
+
+    - ``steps``: that each chain would run, warm-up included;
+    - ``posterior_error``: of the draws' means against the posterior without privacy, root mean square over parameters,
+      in its standard deviations: what is left of the way from the start, and what the clip does;
+    - ``widening``: the draws' standard deviations over the posterior's, the median of the parameters'.
+
+    The last two are NaN where the posterior was not found.
+    """
+
+    steps: int
+    posterior_error: float
+    widening: float
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the draws are where the posterior is, as far as that is known."""
+        return not self.posterior_error > FAR
+
+    @property
+    def bent(self) -> bool:
+        """Whether the draws differ from the posterior by more than intervals forgive."""
+        return self.posterior_error > OFF or self.widening > WIDER or self.widening < 1 / WIDER
+
+    @property
+    def verdict(self) -> str:
+        if self.steps < FEWEST_STEPS or not self.arrived:
+            return NOT_USABLE
+        verdict = super().verdict
+        return WIDE if verdict == USABLE and self.bent else verdict
+
+    @property
+    def reason(self) -> str:
+        if self.steps < FEWEST_STEPS:
+            return f"{self.steps} steps cannot leave the start behind and then describe a posterior."
+        if not self.arrived:
+            return f"The chains end {_times(self.posterior_error)} posterior standard deviations from the posterior."
+        if self.verdict == NOT_USABLE:
+            return "The chains do not agree, or have too few effective draws to tell."
+        if self.bent:
+            return (
+                f"The draws have means off by {self.posterior_error:.2f} posterior standard deviations and are "
+                f"{self.widening:.2f} times as wide as the posterior: the clip or the way from the start shows in them."
+            )
+        return super().reason
+
+    def describe(self) -> str:
+        return (
+            f"Quality: {self.steps} steps of each chain; smallest effective sample size {self.effective_draws:.0f}, "
+            f"largest R-hat {self.r_hat:.2f}; means off by {self.posterior_error:.2f} posterior standard deviations, "
+            f"draws {self.widening:.2f} times as wide as the posterior."
+        )
+
+
+def _times(number: float) -> str:
+    return f"{number:.1f}" if number < 100 else "more than 100"
