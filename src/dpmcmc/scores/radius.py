@@ -110,7 +110,7 @@ def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray | None, noise: 
     total_harm = np.sum(harm**2)
     spread = np.sum((harm @ tail_direction(simulated)) ** 2) + ASIDE * total_harm / simulated.shape[1]
     simulated = simulated[:ROWS]
-    norms, harmed = np.linalg.norm(simulated, axis=1), simulated @ harm.T
+    norms, harmed = np.linalg.norm(simulated, axis=1), simulated @ harm.T if shrinks else simulated
     low = max(np.quantile(norms, least), 1e-12)
     best, least_harm = Radius(float(low), 0.0, 0.0, 0.0), np.inf
     for clip in np.geomspace(low, max(2 * np.max(norms), tails.edges[-2]), CANDIDATES):
