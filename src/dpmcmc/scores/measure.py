@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from dpmcmc.scores import radius
-from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN
+from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN, Tails
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
 
@@ -25,6 +26,14 @@ class Measured(NamedTuple):
     excess: float  # what the clip takes beyond what is foreseen: a sum of lengths, over the clip
     doubt: float  # standard deviation of that
     beyond: float  # share of records that are clipped, estimated
+    tails: Tails | None = None  # of the norms, which these three are from
+
+    def read_with(self, others: Sequence[Tails]) -> Measured:
+        """The same, with what counts of norms at other places say of the tail."""
+        if self.tails is None or not others:
+            return self
+        excess, doubt, beyond = self.tails.together(others).excess(self.clip)
+        return self._replace(excess=excess / self.clip, doubt=doubt / self.clip, beyond=beyond)
 
     @property
     def seen(self) -> float:
@@ -69,21 +78,23 @@ def measure(
     shares: tuple[float, float],
     harm: np.ndarray | None = None,
     least: float = 0.0,
+    earlier: Sequence[Tails] = (),
 ) -> Measured:
     """Counts of the vectors' norms by the first of ``shares``, then their noisy sum by the second.
 
     ``simulated`` are vectors of simulated records: what the real ones are expected to be like. ``harm`` maps an error
     of the sum to where its length matters. The radius is at least the quantile ``least`` of the simulated norms.
+    ``earlier`` are norms of such vectors at other places, with the same tail.
     """
     norms, width = np.linalg.norm(simulated, axis=1), simulated.shape[1]
     edges = radius.norm_edges(norms)
     counts, std = reader.norm_counts(vectors, arguments, edges, shares[0])
     share = min(shares[1], reader.left)
     noise = 2 * max(1 / (reader.mu * np.sqrt(share)), 1.0)
-    tails = radius.Tails(edges, counts[0], std, norms)
-    clip, excess, doubt, beyond = radius.choose(tails, simulated, harm, noise, least)
+    tails = Tails(edges, counts[0], std, norms)
+    clip, excess, doubt, beyond = radius.choose(tails.together(earlier), simulated, harm, noise, least)
     total, std = reader.total(vectors, arguments, clip, width, share)
-    return Measured(total, std, clip, excess / clip, doubt / clip, beyond)
+    return Measured(total, std, clip, excess / clip, doubt / clip, beyond, tails)
 
 
 def share_for(error: float, aim: tuple[float, float, float]) -> float:

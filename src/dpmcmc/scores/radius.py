@@ -11,6 +11,8 @@ Reference: docs/theory/score-release.md, "Where to clip".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -53,17 +55,35 @@ class Tails:
         self.stretched = start * np.exp(far + (EXPONENTS[:, None] - 1) * near)  # (exponent, norm)
         shown = edges >= start
         each = np.stack([np.histogram(row, np.append(0.0, edges))[0] for row in np.minimum(self.stretched, edges[-1])])
-        predicted = self.n * self.share / len(self.norms) * each[:, None, shown] * FACTORS[None, :, None]
-        below = np.histogram(inside, np.append(0.0, edges))[0][shown] * self.n / len(norms)
-        variance = std**2 + predicted + (0.25 * predicted) ** 2  # noise, chance, and the shape
-        misfit = np.sum((counts[shown] - below - predicted) ** 2 / variance + np.log(variance), axis=2)
+        self._predicted = self.n * self.share / len(self.norms) * each[:, None, shown] * FACTORS[None, :, None]
+        self._below = np.histogram(inside, np.append(0.0, edges))[0][shown] * self.n / len(norms)
+        self._counts, self._std, self.edges = counts[shown], std, edges[shown]
+        self._weigh((self,))
+
+    def together(self, others: Sequence[Tails]) -> Tails:
+        """The same, with what counts at other places say of the exponent and the factor, which are the same there."""
+        if not others:
+            return self
+        joint = copy(self)
+        joint._weigh((self, *others))
+        return joint
+
+    def _misfit(self, places: int) -> np.ndarray:
+        """Minus twice the log likelihood of exponents and factors: of noise, chance, and the shape.
+
+        The shape is wrong in the same way at all ``places``, so that many of them say no more of it than one.
+        """
+        variance = self._std**2 + self._predicted + places * (0.25 * self._predicted) ** 2
+        return np.sum((self._counts - self._below - self._predicted) ** 2 / variance + np.log(variance), axis=2)
+
+    def _weigh(self, places: Sequence[Tails]) -> None:
         away = (np.log(EXPONENTS)[:, None] ** 2 + np.log(FACTORS)[None, :] ** 2) / LOG_SPREAD**2
         prior = 3 * np.log1p(away)  # minus twice the logarithm of a Cauchy density in two dimensions
-        weights = np.exp(-(misfit + prior - np.min(misfit + prior)) / 2)
+        cost = prior + np.sum([tails._misfit(len(places)) for tails in places], axis=0)
+        weights = np.exp(-(cost - np.min(cost)) / 2)
         self.weights = weights / weights.sum()
-        fitted = np.sum(self.weights[:, :, None] * predicted, axis=(0, 1)) + below
-        more = counts[shown] - fitted
-        self.edges, self.more = edges[shown], _clump(more, std**2 + fitted)
+        fitted = np.sum(self.weights[:, :, None] * self._predicted, axis=(0, 1)) + self._below
+        self.more = _clump(self._counts - fitted, self._std**2 + fitted)
 
     def excess(self, clip: float) -> tuple[float, float, float]:
         """Mean and standard deviation of Σ(norm − clip)₊ less the simulated records' own, and the share beyond."""

@@ -17,6 +17,7 @@ from dpmcmc.scores import matrices
 from dpmcmc.scores.curvature import Doubt
 from dpmcmc.scores.measure import Measured
 from dpmcmc.scores.picture import Picture
+from dpmcmc.scores.radius import Tails
 from dpmcmc.scores.step import Knowledge, expected
 
 NEAR = 0.4  # sums farther from the place than so many standard deviations of the posterior of one record are left out
@@ -61,15 +62,25 @@ def recalled(
 
     ``pictured`` is the model where and as a sum was taken, ``there`` it is now.
     """
-    said, shape = [], there.information + there.prior_precision / n
-    others = Knowledge.none(len(shape))
+    here = near(sums, there, n)
+    said = [Said.of(pictured(one), one.found.read_with(tails(here, one)), there, doubt, n) for one in here]
+    others = Knowledge.none(len(there.theta))
     for released in sums:
-        away = there.theta - released.theta
-        if away @ shape @ away < NEAR**2:
-            said.append(Said.of(pictured(released), released.found, there, doubt, n))
-        else:
+        if not any(released is one for one in here):
             others = others + released.said
-    return (together(said) if said else Knowledge.none(len(shape))), others
+    return (together(said) if said else Knowledge.none(len(there.theta))), others
+
+
+def near(sums: Sequence[Released], there: Picture, n: int) -> list[Released]:
+    """Those that were taken near a place."""
+    shape = there.information + there.prior_precision / n
+    moves = ((released, there.theta - released.theta) for released in sums)
+    return [released for released, move in moves if move @ shape @ move < NEAR**2]
+
+
+def tails(sums: Sequence[Released], besides: Released | None = None) -> list[Tails]:
+    """What is known of norms where sums were taken, besides one of them."""
+    return [one.found.tails for one in sums if one is not besides and one.found.tails is not None]
 
 
 def together(said: Sequence[Said]) -> Knowledge:

@@ -22,7 +22,7 @@ from dpmcmc.scores.curvature import UNDESCRIBED, Doubt, learn
 from dpmcmc.scores.measure import measure
 from dpmcmc.scores.picture import Picture, Simulated, picture, simulated_at
 from dpmcmc.scores.reader import Reader
-from dpmcmc.scores.recall import Released, recalled
+from dpmcmc.scores.recall import Released, near, recalled, tails
 from dpmcmc.scores.step import REACH, Knowledge, Search, of_prior, sampling, surprise
 
 SCOUT, APPROACH, FIRST_HALF, LAST = (0.008, 0.03), (0.02, 0.12), (0.06, 0.42), (0.1, 1.0)
@@ -124,7 +124,10 @@ class Stages:
         """After one more sum of scores; for those who come from far, also of curvatures, with an ``aim``."""
         here = self._picture(state)
         arguments = (jnp.asarray(here.theta), jnp.asarray(here.root))
-        found = measure(self.reader, vectors.scores, arguments, here.features, shares, here.harm, LEAST_OF_SCORES)
+        earlier = tails(near(state.sums, here, self.n))
+        found = measure(
+            self.reader, vectors.scores, arguments, here.features, shares, here.harm, LEAST_OF_SCORES, earlier
+        )
         few = (self.key, self.few)
         if aim is not None:
             search = Search(self.model, here, found, self.n, few, far=True)
