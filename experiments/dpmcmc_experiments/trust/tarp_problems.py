@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +120,18 @@ def exponential() -> dp.Model:
 def _from_prior(name: str, family: str, about: str, make_model: Callable[[], Any]) -> Problem:
     """Parameters of the prior, and records of the model at them."""
 
+    @lru_cache(maxsize=1)
+    def compiled(model: Any) -> Callable[[int], tuple[Any, Any]]:
+        def drawn(seed: int) -> tuple[Any, Any]:
+            prior_key, records_key = jax.random.split(jax.random.key(seed))
+            theta = model.sample_prior(prior_key)
+            return model.simulate(records_key, theta, N), theta
+
+        return jax.jit(drawn)
+
     def make(model: Any, rng: np.random.Generator, folder: Path | None) -> tuple[Any, Any]:
-        prior_key, records_key = jax.random.split(jax.random.key(int(rng.integers(2**31))))
         with jax.enable_x64(True):
-            theta = jax.tree.map(np.asarray, model.sample_prior(prior_key))
-            records = jax.tree.map(np.asarray, model.simulate(records_key, theta, N))
+            records, theta = jax.tree.map(np.asarray, compiled(model)(int(rng.integers(2**31))))
         if family == "linear":
             records["y"] = np.clip(records["y"], -1, 1)
         return records, theta
