@@ -19,12 +19,12 @@ from dpmcmc_experiments.trust.base import Problem, size_of
 from dpmcmc_experiments.trust.density import density
 from dpmcmc_experiments.trust.harness import Answer
 
-STEPS, SIMULATED = 400, 4000
+STEPS, SIMULATED = 200, 4000
 LEAST_CLIP, RADII = 2.0, 60  # in root mean squares of a simulated record's gradient; how many are tried
 LAST_RATE, FARTHEST, REACH = 0.1, 0.5, 30.0
-LONG, SHORTENED = 0.3, 0.4  # shares of the steps: of full length, and ever shorter
+LONG, SHORTENED = 0.5, 0.3  # shares of the steps: of full length, and ever shorter
 MEMORY = 0.95  # of squared gradients: those of the first steps must not shorten all later ones
-REGRESSED = 0.5  # share of the steps, the last ones, that the linear model is fitted to
+REGRESSED = 0.4  # share of the steps, the last ones, that the linear model is fitted to
 CURVATURE_STD = 0.3  # of the prior of A in spectral norm, about, relative to what simulated records say
 LEAST_CURVATURE = 0.1
 DRAWS = 4000
