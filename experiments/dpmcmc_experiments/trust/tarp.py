@@ -2,9 +2,10 @@
 
 Lemos, Coogan, Hezaveh & Perreault-Levasseur (2023): for a reference point that does not depend on the truth, the share
 of draws that are nearer to it than the truth is uniform if the posterior is right. The curve of how often that share is
-below a level, against the level, is the diagonal then; its error here is the root mean square difference at 21 levels,
-as in Alrawajfeh, Jälkö & Honkela (2025). Reference points are those of their code: uniform within four standard
-deviations of the mean, 20 for each data set. Distances are in released standard deviations, so that no parameter rules.
+below a level, against the level, is the diagonal then; its error here is the root mean square difference from it.
+Levels and reference points are those of the code of Alrawajfeh, Jälkö & Honkela (2025): 21 levels; uniform within four
+standard deviations of an estimate, here the released mean, 20 for each data set. Unlike theirs, distances are in
+released standard deviations, so that no parameter rules.
 """
 
 from __future__ import annotations
@@ -38,12 +39,15 @@ RESAMPLED = 500
 CELL = ["problem", "epsilon", "method"]
 NOTE = (
     "Parameters from the prior, 5000 records from the model, δ = 10⁻⁵, substitution of one record for both methods. "
-    "The problems are those of Alrawajfeh, Jälkö & Honkela (2025), with ten covariates in the logistic regression, and "
-    "so is the summary: the root mean square distance of the TARP coverage curve (Lemos et al. 2023) from the "
-    "diagonal, ± a bootstrap standard error over data sets. *By chance* is what it would be, about, if the posterior "
-    "were right. The paper's own figures are for addition or removal of a record, which needs half of the noise. "
-    "Errors of means are medians over data sets of root mean squares over parameters, in exact posterior standard "
-    "deviations. `python -m dpmcmc_experiments.trust.tarp_run results --sets 30` runs some of the 100 data sets."
+    "The problems follow the public code of Alrawajfeh, Jälkö & Honkela (2025), with ten covariates in the logistic "
+    "regression and independent priors in the linear one. The TARP error is the root mean square distance of the "
+    "coverage curve (Lemos et al. 2023) from the diagonal, ± a bootstrap standard error over data sets; *by chance* is "
+    "what it would be, about, if the posterior were right. Their code counts addition or removal of a record, which "
+    "needs half of the noise. `noise-aware-dpvi` is our own version; its steps and schedule were chosen by hand among "
+    "about ten on the first data sets of `linear-10`, which flatters it there. Errors of means are medians over data "
+    "sets of root mean squares over parameters, in exact posterior standard deviations. Read them as well: the prior "
+    "is calibrated, so a release that gives up (*not usable*) and gives the prior back has a small TARP error and is "
+    "worth nothing. `python -m dpmcmc_experiments.trust.tarp_run results --sets 30` runs some of the 100 data sets."
 )
 
 
@@ -218,7 +222,10 @@ def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
     checks.append(Check(claim, _listed(worse, "tarp") or "nowhere", worse.empty))
     low = default[default["covered"] + 2 * default["covered_se"] < LEVEL]
     claim = "90 % intervals hold the parameters at least nine times in ten, within two standard errors"
-    return [*checks, Check(claim, _listed(low, "covered") or "everywhere", low.empty)]
+    checks.append(Check(claim, _listed(low, "covered") or "everywhere", low.empty))
+    farther = default[default["error"] > peer["error"]]
+    claim = f"its means are nowhere further from the exact ones than those of {PEER}"
+    return [*checks, Check(claim, _listed(farther, "error") or "nowhere", farther.empty)]
 
 
 def _listed(rows: pd.DataFrame, column: str) -> str:
