@@ -35,7 +35,10 @@ intervals hold the exact posterior mean, and the truth; ``spread``: released ove
 
 @dataclass(frozen=True)
 class Answer:
-    """What a method gives, parameters raveled: means, standard deviations, 90 % intervals, and what it says of them."""
+    """What a method gives, parameters raveled: means, standard deviations, 90 % intervals, and what it says of them.
+
+    ``draws``, where the method has them, are (draw, parameter).
+    """
 
     mean: np.ndarray
     sd: np.ndarray
@@ -43,11 +46,12 @@ class Answer:
     high: np.ndarray
     verdict: str = ""
     said_error: float = np.nan
+    draws: np.ndarray | None = None
 
     @classmethod
     def of_draws(cls, draws: np.ndarray, verdict: str = "", said_error: float = np.nan) -> Answer:
         low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-        return cls(draws.mean(axis=0), draws.std(axis=0), low, high, verdict, said_error)
+        return cls(draws.mean(axis=0), draws.std(axis=0), low, high, verdict, said_error, draws)
 
     @classmethod
     def of_normal(cls, mean: np.ndarray, sd: np.ndarray) -> Answer:

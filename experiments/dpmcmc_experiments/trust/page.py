@@ -1,7 +1,7 @@
 """The page of the study: ``python -m dpmcmc_experiments.trust.page docs/results``.
 
-Reads ``trust/bank.csv`` and ``trust/peers.csv`` under the folder and rewrites what lies between the marks of
-``trust.md`` there; a page that does not exist is begun.
+Reads ``trust/bank.csv``, ``trust/peers.csv`` and ``trust/tarp.csv`` under the folder and rewrites what lies between
+the marks of ``trust.md`` there; a page that does not exist is begun.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpmcmc_experiments.trust import tables
+from dpmcmc_experiments.trust import tables, tarp
 from dpmcmc_experiments.trust.base import FAMILIES
 from dpmcmc_experiments.trust.harness import DEFAULT
 from dpmcmc_experiments.trust.problems import BANK
@@ -28,6 +28,7 @@ TITLES = {
     "honesty": "What releases say of their own error",
     "verdicts": "Verdicts",
     "peers": "Other methods",
+    "tarp": "Calibration (TARP)",
     "problems": "The problems",
 }
 NOTES = {
@@ -41,6 +42,7 @@ NOTES = {
     "honesty": "Medians over releases; † marks ratios beyond a factor of 1.5.",
     "peers": "The same records, ε, δ and neighbours (substitution of one record). `dp-sgld` has its step and clip "
     "from the exact posterior, for free; `noisy-logistic` keeps the bias of its quadratic likelihood at any ε.",
+    "tarp": tarp.NOTE,
 }
 HEAD = """# Can a release be trusted?
 
@@ -189,6 +191,11 @@ def _peers(folder: Path) -> str:
     return markdown(["error found (coverage of the exact mean)", "ε", *methods], listed)
 
 
+def _tarp(folder: Path) -> str:
+    rows = _rows(folder, "tarp")
+    return tarp.table(rows) if len(rows) else "Not run.\n"
+
+
 def _problems(folder: Path) -> str:
     rows = _rows(folder)
     sizes = {} if rows.empty else rows.groupby("problem")[["n", "d"]].first().to_dict("index")
@@ -210,6 +217,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "honesty": _of_bank(_honesty),
     "verdicts": _of_bank(_verdicts),
     "peers": _peers,
+    "tarp": _tarp,
     "problems": _problems,
 }
 

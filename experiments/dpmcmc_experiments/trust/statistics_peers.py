@@ -45,7 +45,7 @@ def noisy_linear(problem: Problem, records: Any, epsilon: float, delta: float, s
         beta = _normal_draw(rng, moments[:-1, :-1] / np.exp(2 * log_sigma) + np.diag(stds**-2),
                             moments[:-1, -1] / np.exp(2 * log_sigma) + means / stds**2)  # fmt: skip
         log_sigma = _draw_log_sigma(rng, moments, beta, n, prior["log_sigma"])
-        law = _expected(moments[:-1, :-1] / n, beta, np.exp(log_sigma))
+        law = _expected(_drawn_design(rng, moments[:-1, :-1] / n, n), beta, np.exp(log_sigma))
         expected, covariance = n * law[rows, columns], n * _product_covariance(law, rows, columns)
         gain = np.linalg.solve(covariance + np.diag(variances), covariance).T
         centre = expected + gain @ (released[rows, columns] - expected)
@@ -69,6 +69,22 @@ def _draw_log_sigma(
     weights = np.exp(log - log.max())
     width = SIGMAS[1] - SIGMAS[0]
     return float(rng.choice(SIGMAS, p=weights / weights.sum()) + width * rng.uniform(-0.5, 0.5))
+
+
+def _drawn_design(rng: np.random.Generator, design: np.ndarray, n: int) -> np.ndarray:
+    """E[uuᵀ] of the covariates' law, u₀ = 1, given its average over ``n`` records: as of a normal law.
+
+    Drawn, not taken as the average: otherwise sums would be pulled to those of the round before, and where the noise is
+    larger than what varies between samples their variance would be halved.
+    """
+    mean = design[0, 1:]
+    spread = positive(design[1:, 1:] - np.outer(mean, mean), 1)
+    size, freedom = len(mean), max(n - 1, len(mean))
+    wishart = np.tril(rng.standard_normal((size, size)), -1)
+    wishart[np.diag_indices(size)] = np.sqrt(rng.chisquare(freedom - np.arange(size)))  # Bartlett
+    root = np.sqrt(n) * np.linalg.solve(wishart, np.linalg.cholesky(spread).T).T
+    covariance, drawn = root @ root.T, mean + root @ rng.standard_normal(size) / np.sqrt(n)
+    return np.block([[np.ones((1, 1)), drawn[None]], [drawn[:, None], covariance + np.outer(drawn, drawn)]])
 
 
 def _expected(design: np.ndarray, beta: np.ndarray, sigma: float) -> np.ndarray:
