@@ -14,7 +14,7 @@ import numpy as np
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.coordinates import kind_axes
-from dpmcmc.scores.measure import believed, measure, share_for
+from dpmcmc.scores.measure import believed_matrix, measure, share_for
 from dpmcmc.scores.picture import OF_PRIOR, prior_precision, root_of, simulated_information
 from dpmcmc.scores.reader import Reader
 
@@ -22,7 +22,7 @@ COUNTS = 0.004  # share of μ² for counts of norms
 LEAST_QUANTILE = 0.95  # of simulated norms; curvatures are clipped no earlier
 UNDESCRIBED = 0.5  # relative error of the information before curvatures are released
 CURVED = (0.25, 4.0)  # curvatures over information that are used as they are
-UNLIKE = 5.0  # information along rare directions may be less like the simulated one, by up to such a factor;
+UNLIKE = 2.5  # information along rare directions may be less like the simulated one, by up to such a factor;
 # where the prior has more of it, what is unlike matters less
 TOLD = 2.0  # standard deviations that the information along a direction must have to be told from none
 NOTHING = 1e3  # relative error along a direction of which nothing is known
@@ -132,7 +132,7 @@ def learn(
     noise = np.sqrt(matrices.as_variances(found.variances(expected, reader.n), size)) / scale
     matters = np.sqrt(np.diag(axes.T @ of_all @ axes))
     unlike = np.minimum(1 / scale, UNLIKE) * np.outer(matters, matters)
-    change, left = (unlike * part for part in believed((seen - np.eye(size)) / unlike, noise / unlike, error))
+    change, left = (unlike * part for part in believed_matrix((seen - np.eye(size)) / unlike, noise / unlike, error))
     change, doubt = Doubt.of_change(frame, matrices.pooled(np.eye(size) + change, left), left)
     return Curvature(matrices.symmetric(relative @ change @ relative.T), doubt)
 

@@ -17,7 +17,7 @@ import numpy as np
 from dpmcmc.scores import matrices
 from dpmcmc.scores.coordinates import kind_axes
 from dpmcmc.scores.marginals import Marginals, first_edges
-from dpmcmc.scores.measure import believed, measure, share_for
+from dpmcmc.scores.measure import believed, believed_matrix, measure, share_for
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import MEAN_WEIGHT, moments
 
@@ -104,7 +104,7 @@ def _refined(reader: Reader, known: Moments, simulated: np.ndarray) -> Moments:
     numbers, variances = found.mean(expected, reader.n), found.variances(expected, reader.n)
     shift, _ = believed(numbers[:size] / MEAN_WEIGHT, np.sqrt(variances[:size]) / MEAN_WEIGHT, known.error)
     seen = matrices.as_matrix(numbers[size:], size) - np.outer(shift, shift) - np.diag(lengths**2)
-    change, left = believed(seen, np.sqrt(matrices.as_variances(variances[size:], size)), known.error)
+    change, left = believed_matrix(seen, np.sqrt(matrices.as_variances(variances[size:], size)), known.error)
     standard = matrices.pooled(np.eye(size) + change / scale, left / scale)
     root = matrices.power(known.covariance, 0.5) @ axes
     error = float(np.sqrt(np.mean(left**2)))

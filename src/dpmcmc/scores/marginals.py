@@ -80,13 +80,29 @@ def believed(counts: np.ndarray, std: float, n: int, edges: np.ndarray) -> np.nd
     high = edges[min(np.searchsorted(edges, high), len(edges) - 1)]
     width = max(high - low, 1e-9)
     core = (edges[1:] > low - width) & (edges[:-1] < high + width)
-    kept = core | (counts > STANDS_OUT * std)
+    clear = counts > STANDS_OUT * std
+    kept = (core & (np.diff(edges) > 2 * ATOM)) | clear
+    inner = kept & ~clear
+    counts = _falling(_falling(counts, edges, inner & (edges[:-1] >= high)), edges, inner & (edges[1:] <= low), -1)
     mass = np.zeros(len(counts))
     mass[kept] = _onto_simplex(counts[kept], n) / n
     if mass[0] + mass[-1] > TWO_VALUED:  # the rarer of two values is there, though it may be lost in the noise
         rare = 0 if mass[0] < mass[-1] else -1
         mass[rare] = max(mass[rare], min(std / n, 0.1))
     return mass / mass.sum()
+
+
+def _falling(counts: np.ndarray, edges: np.ndarray, tail: np.ndarray, step: int = 1) -> np.ndarray:
+    """The same with densities of the ``tail`` bins made to fall outwards: otherwise noise far out, where only what is
+    positive is kept, would make every covariate wider than it is."""
+    bins = np.nonzero(tail)[0][::step]
+    if not len(bins):
+        return counts
+    widths = np.diff(edges)[bins]
+    density = isotonic_regression(counts[bins] / widths, weights=(widths / widths.max()) ** 2, increasing=False).x
+    found = counts.copy()
+    found[bins] = np.maximum(density, 0.0) * widths
+    return found
 
 
 def _onto_simplex(counts: np.ndarray, total: float) -> np.ndarray:

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import chi2
 
 from dpmcmc.scores import radius
 from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN, Tails
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
 
-FAMILIAR = 4.0  # so many numbers' worth of evidence is the error that was expected before a release
 DOUBTFUL = 1.0  # an excess of so many standard deviations of its doubt counts for nothing
 SURE = 0.02  # no number is taken to be known better
+SCALES = np.geomspace(0.01, 4.0, 30)  # of differences between what is seen and what was expected
+WIDTHS = 3.0 / chi2.ppf((np.arange(10) + 0.5) / 10, 3.0)  # of the normals that make up a Student t with 3 degrees
+UNCERTAIN = 1.0  # standard deviation of the logarithm of that scale, before any is seen
 
 
 class Measured(NamedTuple):
@@ -105,11 +108,29 @@ def share_for(error: float, aim: tuple[float, float, float]) -> float:
 def believed(difference: np.ndarray, noise: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
     """What of noisy differences is believed, number by number, and the standard deviations of what remains unknown.
 
-    The differences are taken to be normal about 0 with one variance, which is estimated from all of them and the
-    ``error`` that was expected; those too noisy to tell say nothing of it.
+    The differences are taken to come from one Student t about 0: most are about alike, and some far larger. Its scale is
+    learnt from all of them; before, it is about half of the ``error`` that was expected. Student's t is a mixture of
+    normals, and so is what is known of each difference after it was seen.
     """
-    weights = (error**2 / (noise**2 + error**2)) ** 2
-    prior = FAMILIAR * error**2 + np.sum(weights * (difference**2 - noise**2))
-    prior = max(prior / (FAMILIAR + np.sum(weights)), SURE**2)
-    kept = prior / (prior + noise**2)
-    return kept * difference, np.sqrt(np.maximum(kept * noise**2, SURE**2))
+    variances = np.multiply.outer(np.outer(SCALES**2, WIDTHS), np.ones_like(noise)) + noise**2  # (scale, width, number)
+    density = np.exp(-(difference**2) / variances / 2) / np.sqrt(variances) + 1e-300
+    of_scale = np.sum(np.log(np.mean(density, axis=1)), axis=tuple(range(1, density.ndim - 1)))
+    of_scale -= (np.log(2 * SCALES / error) / UNCERTAIN) ** 2 / 2
+    of_scale = np.exp(of_scale - np.max(of_scale))
+    weights = density / np.sum(density, axis=1, keepdims=True)
+    weights = weights * (of_scale / np.sum(of_scale)).reshape(-1, *(1,) * (density.ndim - 1))
+    kept = 1 - noise**2 / variances
+    mean = np.sum(weights * kept, axis=(0, 1)) * difference
+    square = np.sum(weights * ((kept * difference) ** 2 + kept * noise**2), axis=(0, 1))
+    return mean, np.sqrt(np.maximum(square - mean**2, SURE**2))
+
+
+def believed_matrix(difference: np.ndarray, noise: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`believed`, of symmetric matrices: numbers on the diagonal are one kind, the others another."""
+    mean, left = (np.diag(part) for part in believed(np.diag(difference), np.diag(noise), error))
+    where = np.triu_indices(len(difference), 1)
+    if where[0].size:
+        both = believed(difference[where], noise[where], error)
+        for matrix, numbers in zip((mean, left), both, strict=True):
+            matrix[where], matrix[where[::-1]] = numbers, numbers
+    return mean, left

@@ -32,10 +32,10 @@ CURVATURE_OF_SCOUT, CURVATURE_OF_APPROACH = (0.12, 0.006, 0.03), (0.06, 0.01, 0.
 """The relative error of the information that is aimed at, with a share of μ² between these."""
 
 MOST_SCOUTS = 6
-ENOUGH_LEFT = 0.65  # of μ², below which no scout is sent
+ENOUGH_LEFT = 0.5  # of μ², below which no scout is sent
 LEAST_OF_SCORES = 0.95  # quantile of simulated norms; scores are clipped no earlier
 WELL_KNOWN = 0.15  # relative error of the information at which scouts may end
-CHANGES = 0.5  # of the logarithm of the information between scouts, at most, for them to end
+CHANGES = 0.5  # of the logarithm of the information between scouts, beyond its error, for them to end
 FEW, MANY = 8192, 32_768  # simulated records
 UNLIKELY = 1e-4  # a surprise of smaller probability makes earlier sums forgotten
 
@@ -121,7 +121,10 @@ class Stages:
         return pictures[key]
 
     def _moved(self, state: State, shares: tuple[float, float], aim: tuple[float, float, float] | None = None) -> State:
-        """After one more sum of scores; for those who come from far, also of curvatures, with an ``aim``."""
+        """After one more sum of scores; for those who come from far, also of curvatures, with an ``aim``.
+
+        A scout that goes out of reach does not know where records come from, so it has no use for their curvatures.
+        """
         here = self._picture(state)
         arguments = (jnp.asarray(here.theta), jnp.asarray(here.root))
         earlier = tails(near(state.sums, here, self.n))
@@ -132,11 +135,12 @@ class Stages:
         if aim is not None:
             search = Search(self.model, here, found, self.n, few, far=True)
             remembered, _ = self._remembered(state, search)
-            places = (state.theta, search.run(self._of_parameters(here, remembered))[0])
-            known = (state.ratio, state.information_error)
-            ratio, doubt = learn(self.model, self.reader, places, known, few, aim)
-            state = replace(state, ratio=ratio, doubt=doubt)
-            here = self._picture(state, here.root)
+            place = search.run(self._of_parameters(here, remembered))[0]
+            if aim != CURVATURE_OF_SCOUT or not self._out_of_reach(here, place):
+                known = (state.ratio, state.information_error)
+                ratio, doubt = learn(self.model, self.reader, (state.theta, place), known, few, aim)
+                state = replace(state, ratio=ratio, doubt=doubt)
+                here = self._picture(state, here.root)
         search = Search(self.model, here, found, self.n, few, far=aim is not None)
         remembered, chance = self._remembered(state, search)
         place, said = search.run(self._of_parameters(here, remembered))
@@ -165,13 +169,16 @@ class Stages:
         """What sums that say so much of the estimate without privacy, and the prior, say of the parameters."""
         return known.blurred(sampling(here, self.n)) + of_prior(here)
 
+    def _out_of_reach(self, here: Picture, place: np.ndarray) -> bool:
+        """Whether a search ended where its sum can no longer tell."""
+        away = place - here.theta
+        return bool(away @ (here.information + here.prior_precision / self.n) @ away > 0.9 * REACH**2)
+
     def _centre(self, here: Picture, known: Knowledge, place: np.ndarray) -> tuple[np.ndarray, bool]:
         """The mode of the posterior as far as it is known, within reach, and whether the search went out of it."""
-        shape = here.information + here.prior_precision / self.n
-        away = place - here.theta
-        if away @ shape @ away > 0.9 * REACH**2:
+        if self._out_of_reach(here, place):
             return place, True
-        posterior = self._of_parameters(here, known)
+        shape, posterior = here.information + here.prior_precision / self.n, self._of_parameters(here, known)
         step = matrices.power(posterior.precision, -1, 1e-14) @ posterior.weighted - here.theta
         return here.theta + step * min(1.0, REACH / max(np.sqrt(step @ shape @ step), 1e-300)), False
 
@@ -189,5 +196,8 @@ class Stages:
         """Whether the last scout moved no farther than its noise, and the information no longer changes much."""
         size = len(after.theta)
         change = np.log(np.abs(np.linalg.eigvals(np.linalg.solve(before.ratio, after.ratio))))
-        still = bool(np.all(np.abs(change) < CHANGES))
+        limit = max(
+            CHANGES, 3 * after.information_error * np.sqrt(size)
+        )  # errors of all numbers move eigenvalues so far
+        still = bool(np.all(np.abs(change) < limit))
         return after.moved < 2 * (size + 3 * np.sqrt(2 * size)) and still and after.information_error < WELL_KNOWN
