@@ -104,7 +104,7 @@ class Basis:
             clip=clip,
             simulated=jax.tree.map(lambda leaf: leaf[kept], simulated),
             simulated_mean=table[kept].mean(axis=0),
-            to_weights=np.linalg.pinv(table[kept] - table[kept].mean(axis=0), rcond=1e-10),
+            to_weights=_inverse(table[kept] - table[kept].mean(axis=0)),
             complete=bool(count >= wanted),
             clipped=float(np.mean(np.linalg.norm(coefficients, axis=1) > clip)),
         )
@@ -133,6 +133,12 @@ class Basis:
         """
         away = self.log_likelihood(n, sums) - n * self.simulated_mean
         return n / self.to_weights.shape[1] + away @ self.to_weights
+
+
+def _inverse(away: np.ndarray) -> np.ndarray:
+    """Weights of least norm for values at the anchors; they add up to 0 but for rounding, which is taken off."""
+    found = np.linalg.pinv(away, rcond=1e-10)
+    return found - found.mean(axis=1, keepdims=True)
 
 
 def choose_clip(features: np.ndarray, scales: np.ndarray, records: float, noise_multiplier: float) -> float:

@@ -53,7 +53,8 @@ class Stage(NamedTuple):
     std: float  # of their noise
     normal: Normal  # about the region
     edge: Edge
-    reach: float  # distance beyond which the likelihood is not trusted
+    reach: float  # distance beyond which the likelihood is not used
+    confined: bool  # whether a basis so far left out components that matter
     missed: float  # nats that the basis leaves out
     power: float  # of the likelihood that is drawn from
 

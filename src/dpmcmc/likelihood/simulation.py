@@ -15,6 +15,9 @@ from dpmcmc.raveled import RaveledModel, compiled_values
 
 SIMULATED = 16_384
 TRIALS, TRIAL_RECORDS = 8, 2048  # simulated data sets that tell what an incomplete basis misses
+FARTHER = (1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)  # times as far out as the region goes
+RAYS = 256
+OVERTURNED = 0.25  # noise over what the log likelihood falls by, from which on it may well rise instead
 
 Simulator = Callable[[Any, PyTree, int], PyTree]
 """(key, θ, n) → n public records at θ."""
@@ -60,3 +63,33 @@ def missed_nats(
         released = np.asarray(values(half, basis.simulated)).T @ weights
         off.append(np.std(released - records / TRIAL_RECORDS * between.sum(axis=0)))
     return float(np.sqrt(np.mean(np.square(off))))
+
+
+def extrapolates(model: RaveledModel, basis: Basis, points: np.ndarray, n: int, std: float) -> float:
+    """How many times as far out as its region goes a released function can be used.
+
+    Outside of its anchors noise may grow faster than the log likelihood falls, and would then make it rise. Along rays
+    from the centre through points of the region, one standard deviation of the noise must stay below a quarter of the
+    fall, or below the part of it that it is within the region. For an exponential family it does so everywhere.
+    """
+    centre = points.mean(axis=0)
+    rays = points[:RAYS] - centre
+    moves = np.concatenate([basis.weights(n, np.zeros((1, basis.size))), basis.weights(0, std * np.eye(basis.size))])
+    values = compiled_values(model)
+
+    def released(at: np.ndarray) -> np.ndarray:
+        return moves @ np.asarray(values(at, basis.simulated))
+
+    middle = released(centre[None])
+
+    def overturned(factor: float) -> np.ndarray:
+        change = released(centre + factor * rays) - middle
+        return np.linalg.norm(change[1:], axis=0) / np.maximum(-change[0], 1e-300)
+
+    allowed, trusted = np.maximum(OVERTURNED, overturned(1.0)), FARTHER[0]
+    for factor in FARTHER[1:]:
+        worse = overturned(factor) > allowed
+        if np.any(worse):  # where the log likelihood is not finite nothing is drawn, and comparisons are False
+            return trusted
+        trusted = factor
+    return trusted

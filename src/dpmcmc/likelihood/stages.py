@@ -19,7 +19,7 @@ from dpmcmc.likelihood import smc
 from dpmcmc.likelihood.basis import Basis
 from dpmcmc.likelihood.checks import Edge, LikelihoodChecks, Stage, at_clip, check
 from dpmcmc.likelihood.regions import Normal, Region, root_of
-from dpmcmc.likelihood.simulation import Simulator, missed_nats, simulate
+from dpmcmc.likelihood.simulation import Simulator, extrapolates, missed_nats, simulate
 from dpmcmc.raveled import RaveledModel, compiled_values
 
 ANCHORS = 256
@@ -88,8 +88,8 @@ def run_stages(task: Task, sums: Sums, key: Any) -> Draws:
         keys = jax.random.split(jax.random.fold_in(key, index), 6)
         try:
             stages.append(_release(task, sums, points, (index, confined), keys))
-            confined |= not stages[-1].basis.complete
-            found = _sample(task, stages[-1], index, confined, keys)
+            confined = stages[-1].confined
+            found = _sample(task, stages[-1], index, keys)
         except NUMERICAL:
             if not stages:
                 raise
@@ -114,15 +114,18 @@ def _release(task: Task, sums: Sums, points: np.ndarray, state: tuple[int, bool]
     confined |= not basis.complete
     normal = Normal(points.mean(axis=0), WIDER * root_of(np.cov(points, rowvar=False).reshape(points.shape[1], -1)))
     distances = normal.distances(points)
-    reach, missed = _trusted(task, basis, points, distances, keys[4]) if confined else (np.inf, 0.0)
-    power = 1.0 if index == len(task.noise) - 1 else _pilot_power(task, basis, missed)
     edge = Edge.of(distances, TRUSTED if confined else 1.0)
-    return Stage(basis, sums(index, basis), task.noise[index], normal, edge, reach, missed, power)
+    if confined:
+        reach, missed = _trusted(task, basis, points, distances, keys[4])
+    else:
+        reach, missed = edge.distance * extrapolates(task.model, basis, points, task.n, task.noise[index]), 0.0
+    power = 1.0 if index == len(task.noise) - 1 else _pilot_power(task, basis, missed)
+    return Stage(basis, sums(index, basis), task.noise[index], normal, edge, reach, confined, missed, power)
 
 
-def _sample(task: Task, stage: Stage, index: int, confined: bool, keys: Any) -> Sampled:
+def _sample(task: Task, stage: Stage, index: int, keys: Any) -> Sampled:
     """Particles of the posterior that a stage's sums give."""
-    groups, count = _particles(task, confined, index == len(task.noise) - 1)
+    groups, count = _particles(task, stage.confined, index == len(task.noise) - 1)
     from_prior = task.region.is_prior and index == 0
     weights = imputed_weights(stage, task.n, groups, keys[3])
     problem = smc.Problem(
@@ -133,6 +136,7 @@ def _sample(task: Task, stage: Stage, index: int, confined: bool, keys: Any) -> 
         jnp.asarray(stage.normal.root),
         jnp.asarray(stage.reach),
         jnp.asarray(from_prior),
+        jnp.asarray(stage.confined),
     )
     begin = _beginning(task, stage, from_prior, groups * count, keys[4])
     cloud, converged = smc.sample(task.model, problem, begin.reshape(groups, count, -1), keys[5])
@@ -192,7 +196,7 @@ def _pilot_power(task: Task, basis: Basis, missed: float) -> float:
 
 def _beginning(task: Task, stage: Stage, from_prior: bool, count: int, key: Any) -> np.ndarray:
     """Where the particles begin: evenly within reach, at draws of the prior, or about the region."""
-    if stage.reach < np.inf:
+    if stage.confined:
         return stage.normal.evenly(key, count, stage.reach)
     return task.region.draw(key, count) if from_prior else stage.normal.draw(key, count)
 

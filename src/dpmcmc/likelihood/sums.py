@@ -82,6 +82,7 @@ class LikelihoodSums(Sums):
     root: PlainArray
     edge: tuple[float, float]  # distance, in units of the root, and fair share of the draws beyond it
     reach: float
+    confined: bool
 
     @classmethod
     def of(cls, found: Draws, temperature: float) -> LikelihoodSums | None:
@@ -93,7 +94,7 @@ class LikelihoodSums(Sums):
             return None
         weights, root = PlainArray.of(found.weights), PlainArray.of(last.normal.root)
         centre = tuple(last.normal.centre.tolist())
-        return cls(records, weights, temperature, centre, root, tuple(last.edge), float(last.reach))
+        return cls(records, weights, temperature, centre, root, tuple(last.edge), float(last.reach), last.confined)
 
     def draws(self, model: ModelLike, chains: int, draws: int, seed: int) -> np.ndarray:
         """Draws (chain, draw, parameter) of the posterior with the prior of ``model``; warns if they may be far off."""
@@ -102,8 +103,7 @@ class LikelihoodSums(Sums):
         count = groups * max(-(-chains * draws // groups), LEAST_PARTICLES)
         with jax.enable_x64(True):
             begin_key, key = jax.random.split(jax.random.key(seed))
-            confined = np.isfinite(self.reach)
-            begin = normal.evenly(begin_key, count, self.reach) if confined else normal.draw(begin_key, count)
+            begin = normal.evenly(begin_key, count, self.reach) if self.confined else normal.draw(begin_key, count)
             problem = smc.Problem(
                 unpacked(self.records),
                 jnp.asarray(weights),
@@ -112,6 +112,7 @@ class LikelihoodSums(Sums):
                 jnp.asarray(normal.root),
                 jnp.asarray(self.reach),
                 jnp.asarray(False),
+                jnp.asarray(self.confined),
             )
             cloud, arrived = smc.sample(
                 RaveledModel.of(model), problem, begin.reshape(groups, -1, len(self.centre)), key
