@@ -42,8 +42,9 @@ INSIDE = {
     "likelihood": [
         {"basis"},
         {"features", "regions", "simulation", "smc"},
+        {"checks"},
         {"stages"},
-        {"quality", "plan"},
+        {"quality", "plan", "sums"},
         {"run", "rehearsal"},
         {"method"},
     ],

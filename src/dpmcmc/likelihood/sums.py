@@ -93,8 +93,8 @@ class LikelihoodSums(Sums):
         except TypeError:
             return None
         weights, root = PlainArray.of(found.weights), PlainArray.of(last.normal.root)
-        centre = tuple(last.normal.centre.tolist())
-        return cls(records, weights, temperature, centre, root, tuple(last.edge), float(last.reach), last.confined)
+        centre, edge = tuple(last.normal.centre.tolist()), (last.edge.distance, last.edge.fair)
+        return cls(records, weights, temperature, centre, root, edge, float(last.reach), last.confined)
 
     def draws(self, model: ModelLike, chains: int, draws: int, seed: int) -> np.ndarray:
         """Draws (chain, draw, parameter) of the posterior with the prior of ``model``; warns if they may be far off."""
