@@ -10,6 +10,7 @@ from dpmcmc.likelihood.sums import LikelihoodSums, PlainArray, packed, unpacked
 from dpmcmc.release import Sums
 
 NORMAL = dp.models.GaussianMean(2)
+NARROW = dp.models.GaussianMean(2, prior_std=0.03)  # as narrow as the likelihood
 RECORDS = np.random.default_rng(0).normal(size=(128, 2))
 N = 500  # records that the function counts
 COUNT = 2048
@@ -30,24 +31,22 @@ def kept():
     )
 
 
-@pytest.mark.parametrize("prior_std", [0.03, 10.0])
-def test_draws_are_of_the_closed_form_for_either_prior_and_after_saving(prior_std):
+def test_draws_are_of_the_closed_form_with_another_prior_and_after_saving():
     """Means and spreads within 4.5 standard errors of half as many independent draws."""
-    model = dp.models.GaussianMean(2, prior_std=prior_std)
     loaded = Sums.from_dict(kept().to_dict())
     assert loaded == kept()
-    made = loaded.draws(model, 2, COUNT // 2, seed=1)
+    made = loaded.draws(NARROW, 2, COUNT // 2, seed=1)
     assert made.shape == (2, COUNT // 2, 2)
-    precision = N + prior_std**-2
+    precision = N + NARROW.prior_std**-2
     white = (made.reshape(COUNT, 2) - N * RECORDS.mean(0) / precision) * np.sqrt(precision)
     assert np.all(np.abs(white.mean(0)) < 4.5 * np.sqrt(2 / COUNT))
     assert np.all(np.abs(white.std(0) - 1) < 4.5 * np.sqrt(1 / COUNT))
 
 
 def test_draws_at_the_edge_of_the_region_are_warned_of():
-    elsewhere = LikelihoodSums(**{**vars(kept()), "centre": (3.0, 0.0)})
+    elsewhere = LikelihoodSums(**{**vars(kept()), "centre": (1.5, 0.0)})
     with pytest.warns(UserWarning, match="these draws may be far off: they lie at the edge"):
-        elsewhere.draws(NORMAL, 2, COUNT // 2, seed=1)
+        elsewhere.draws(NARROW, 2, COUNT // 2, seed=1)
 
 
 def test_records_of_usual_containers_are_kept_and_others_refused():
