@@ -18,6 +18,7 @@ TRIALS, TRIAL_RECORDS = 8, 2048  # simulated data sets that tell what an incompl
 FARTHER = (1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)  # times as far out as the region goes
 RAYS = 256
 OVERTURNED = 0.25  # noise over what the log likelihood falls by, from which on it may well rise instead
+SLACK = 1.5  # centres of regions are not quite where the log likelihood is highest
 
 Simulator = Callable[[Any, PyTree, int], PyTree]
 """(key, θ, n) → n public records at θ."""
@@ -70,7 +71,8 @@ def extrapolates(model: RaveledModel, basis: Basis, points: np.ndarray, n: int, 
 
     Outside of its anchors noise may grow faster than the log likelihood falls, and would then make it rise. Along rays
     from the centre through points of the region, one standard deviation of the noise must stay below a quarter of the
-    fall, or below the part of it that it is within the region. For an exponential family it does so everywhere.
+    fall, or become a smaller part of it the farther out, as noise that grows in proportion does while the
+    log likelihood falls with the square. For a normal mean it does so everywhere.
     """
     centre = points.mean(axis=0)
     rays = points[:RAYS] - centre
@@ -86,9 +88,9 @@ def extrapolates(model: RaveledModel, basis: Basis, points: np.ndarray, n: int, 
         change = released(centre + factor * rays) - middle
         return np.linalg.norm(change[1:], axis=0) / np.maximum(-change[0], 1e-300)
 
-    allowed, trusted = np.maximum(OVERTURNED, overturned(1.0)), FARTHER[0]
+    within, trusted = overturned(1.0), FARTHER[0]
     for factor in FARTHER[1:]:
-        worse = overturned(factor) > allowed
+        worse = overturned(factor) > np.maximum(OVERTURNED, SLACK * within / factor)
         if np.any(worse):  # where the log likelihood is not finite nothing is drawn, and comparisons are False
             return trusted
         trusted = factor
