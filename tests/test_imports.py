@@ -44,8 +44,9 @@ INSIDE = {
     "likelihood": [
         {"basis"},
         {"features", "regions", "simulation", "smc"},
+        {"checks"},
         {"stages"},
-        {"quality", "plan"},
+        {"quality", "plan", "sums"},
         {"run", "rehearsal"},
         {"method"},
     ],

@@ -124,7 +124,7 @@ def test_the_verdict_comes_first(count, release):
 
 
 def test_what_keeps_no_sums_cannot_be_drawn_again(release):
-    with pytest.raises(ValueError, match=r"keeps no sums to draw from again; dp\.ScoreRelease does"):
+    with pytest.raises(ValueError, match=r"keeps no sums to draw from again; chains of decisions have none"):
         release.redraw(MODEL)
 
 

@@ -127,7 +127,7 @@ class Release:
         the sums are released, so ``seed`` may be anything.
         """
         if self.sums is None:
-            raise ValueError("this release keeps no sums to draw from again; dp.ScoreRelease does")
+            raise ValueError("this release keeps no sums to draw from again; chains of decisions have none")
         old = next(iter(self.draws.values())).shape
         made = self.sums.draws(model, chains or old[0], draws or old[1], seed)
         names = [(name, values.shape[2:]) for name, values in self.draws.items()]

@@ -104,6 +104,7 @@ def test_the_free_sampler_draws_two_modes_in_their_right_weights():
             root=5 * jnp.eye(1),
             reach=jnp.asarray(jnp.inf),
             from_prior=jnp.asarray(False),
+            evenly=jnp.asarray(False),
         )
         begin = 5 * np.random.default_rng(0).normal(size=(32, 128, 1))
         draws, arrived = smc.sample(raveled, problem, begin, jax.random.key(1))

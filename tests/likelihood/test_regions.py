@@ -25,6 +25,7 @@ def test_nothing_lies_beyond_the_reach():
             root=jnp.asarray(normal.root),
             reach=jnp.asarray(2.0),
             from_prior=jnp.asarray(False),
+            evenly=jnp.asarray(True),
         )
         draws, _ = smc.sample(RaveledModel.of(model), problem, begin.reshape(8, 64, 2), jax.random.key(1))
     assert normal.distances(draws.reshape(-1, 2)).max() <= 2.0 + 1e-9

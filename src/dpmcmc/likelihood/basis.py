@@ -59,7 +59,8 @@ class Basis:
     functions: np.ndarray  # (p, M) ψ at the anchors
     clip: float  # radius for features
     simulated: PyTree  # records that carry the released function
-    to_weights: np.ndarray  # (M, m) from values at the anchors to weights of the simulated records
+    simulated_mean: np.ndarray  # (M,) their mean log likelihood, centred
+    to_weights: np.ndarray  # (M, m) from values at the anchors to weights of the simulated records that add up to 0
     complete: bool  # whether all components that matter are kept
     clipped: float  # share of the simulated records that the clip shortens
 
@@ -102,7 +103,8 @@ class Basis:
             functions=functions,
             clip=clip,
             simulated=jax.tree.map(lambda leaf: leaf[kept], simulated),
-            to_weights=np.linalg.pinv(table[kept], rcond=1e-10),
+            simulated_mean=table[kept].mean(axis=0),
+            to_weights=_inverse(table[kept] - table[kept].mean(axis=0)),
             complete=bool(count >= wanted),
             clipped=float(np.mean(np.linalg.norm(coefficients, axis=1) > clip)),
         )
@@ -125,8 +127,18 @@ class Basis:
         return n * self.mean + (np.asarray(sums) * self.clip * np.sqrt(self.scales)) @ self.functions
 
     def weights(self, n: int, sums: np.ndarray) -> np.ndarray:
-        """Weights of the simulated records: Σ wᵢ log p(x̃ᵢ|θ) is the log likelihood, at the anchors and between them."""
-        return self.log_likelihood(n, sums) @ self.to_weights
+        """Weights of the simulated records: Σ wᵢ log p(x̃ᵢ|θ) is the log likelihood, at the anchors and between them.
+
+        They add up to ``n``, as the records' own do: with any other total the function may rise without bound far away.
+        """
+        away = self.log_likelihood(n, sums) - n * self.simulated_mean
+        return n / self.to_weights.shape[1] + away @ self.to_weights
+
+
+def _inverse(away: np.ndarray) -> np.ndarray:
+    """Weights of least norm for values at the anchors; they add up to 0 but for rounding, which is taken off."""
+    found = np.linalg.pinv(away, rcond=1e-10)
+    return found - found.mean(axis=1, keepdims=True)
 
 
 def choose_clip(features: np.ndarray, scales: np.ndarray, records: float, noise_multiplier: float) -> float:

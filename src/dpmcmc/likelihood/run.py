@@ -13,6 +13,7 @@ from dpmcmc.likelihood.features import release_features
 from dpmcmc.likelihood.plan import PlannedRelease
 from dpmcmc.likelihood.quality import of_draws
 from dpmcmc.likelihood.stages import Draws, run_stages
+from dpmcmc.likelihood.sums import LikelihoodSums, deal
 from dpmcmc.mechanisms import stream
 from dpmcmc.models.base import model_name
 from dpmcmc.posterior import Posterior
@@ -25,7 +26,8 @@ def run(plan: PlannedRelease, posterior: Posterior, source: RandomSource, show: 
     """The planned release from the posterior's records."""
     with Bar(len(plan.totals), show, "stage {task.completed} of {task.total}") as bar:
         found = draw(plan, posterior, source, lambda stage: bar.update(stage + 1))
-    dealt = _deal(plan, found.theta, np.random.default_rng(int(source.random_words("order", (1,))[0])))
+    rng = np.random.default_rng(int(source.random_words("order", (1,))[0]))
+    dealt = deal(found.theta, plan.chains, plan.draws, rng)
     with jax.enable_x64(True):
         positions = jax.device_get(jax.vmap(jax.vmap(plan.raveled.unravel))(jnp.asarray(dealt)))
     method = plan.describe()
@@ -41,6 +43,7 @@ def run(plan: PlannedRelease, posterior: Posterior, source: RandomSource, show: 
             "temperature": plan.temperature,
             "model": model_name(plan.model),
         },
+        sums=LikelihoodSums.of(found, plan.temperature),
         **issued(plan.guarantee, source.reproducible),
     )
 
@@ -63,10 +66,3 @@ def draw(
             return release_features(plan.raveled, on_device, basis, plan.totals[stage], keys[stage])
 
         return run_stages(plan.task(), sums, public)
-
-
-def _deal(plan: PlannedRelease, by_group: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draws (chain, draw, parameter); each chain gets whole groups, which share one draw of the noise."""
-    shares = np.array_split(by_group, plan.chains) if plan.chains <= len(by_group) // 2 else [by_group] * plan.chains
-    pooled = [share.reshape(-1, share.shape[-1]) for share in shares]
-    return np.stack([draws[rng.choice(len(draws), plan.draws, replace=len(draws) < plan.draws)] for draws in pooled])

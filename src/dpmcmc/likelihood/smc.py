@@ -36,7 +36,7 @@ class Cloud(NamedTuple):
 class Problem(NamedTuple):
     """exp(``power``·Σ ``weights``·log p(``records``|θ))·prior(θ), one row of weights a group, begun from a normal.
 
-    Where ``reach`` is finite, nothing lies beyond it, and particles begin evenly within.
+    Nothing lies beyond ``reach``; particles may begin evenly within it.
     """
 
     records: PyTree
@@ -46,6 +46,7 @@ class Problem(NamedTuple):
     root: Array
     reach: Array  # distance from the centre, in units of the normal, beyond which the likelihood is not trusted
     from_prior: Array  # whether particles begin at draws of the prior instead of the normal
+    evenly: Array  # whether they begin evenly within reach
 
 
 def sample(model: RaveledModel, problem: Problem, theta: np.ndarray, key: Array) -> tuple[np.ndarray, bool]:
@@ -84,9 +85,10 @@ def evaluate(model: RaveledModel, problem: Problem, theta: Array) -> Cloud:
     white = jax.scipy.linalg.solve_triangular(problem.root, (flat - problem.centre).T, lower=True)
     squares = jnp.sum(white**2, axis=0).reshape(groups, particles)
     goal = prior + problem.power * log_likelihood
-    start = jnp.where(jnp.isinf(problem.reach), jnp.where(problem.from_prior, prior, -0.5 * squares), 0.0)
     within = squares <= problem.reach**2
-    return Cloud(theta, _log(jnp.where(within, start, -jnp.inf)), _log(jnp.where(within, goal, -jnp.inf)))
+    even = jnp.where(within, 0.0, -jnp.inf)
+    start = jnp.where(problem.evenly, even, jnp.where(problem.from_prior, prior, -0.5 * squares))
+    return Cloud(theta, _log(start), _log(jnp.where(within, goal, -jnp.inf)))
 
 
 def shrink(cloud: Cloud, left: Array, key: Array) -> tuple[Array, Cloud]:
