@@ -13,7 +13,8 @@ from dpmcmc.scores.method import ScoreRelease
 def as_method(given: Method | KernelLike | None, model: ModelLike) -> Method:
     """A method as it is, a kernel as a chain of it, nothing as the default for the model."""
     if given is None:
-        return ScoreRelease() if has(model, "covariates") else LikelihoodRelease()
+        finds = has(model, "covariates") or not has(model, "simulate")  # by scores, which need no simulation
+        return ScoreRelease() if finds else LikelihoodRelease()
     if hasattr(given, "plan") and not isinstance(given, type):
         return given  # type: ignore[return-value]
     if hasattr(given, "decide") and hasattr(given, "propose"):

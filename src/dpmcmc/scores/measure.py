@@ -7,12 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dpmcmc.scores import radius
+from dpmcmc.scores.lengths import Lengths
 from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
 
 FAMILIAR = 4.0  # so many numbers' worth of evidence is the error that was expected before a release
 DOUBTFUL = 1.0  # an excess of so many standard deviations of its doubt counts for nothing
+LOPSIDED = 0.6  # of what a clip takes, the part that may point one way, where nothing says which
 SURE = 0.02  # no number is taken to be known better
 
 
@@ -25,6 +27,8 @@ class Measured(NamedTuple):
     excess: float  # what the clip takes beyond what is foreseen: a sum of lengths, over the clip
     doubt: float  # standard deviation of that
     beyond: float  # share of records that are clipped, estimated
+    lengths: Lengths | None = None  # of real vectors, where stand-ins do not know
+    aside: float = 0.0  # standard deviation of each number, for what the clip takes in directions that are not known
 
     @property
     def seen(self) -> float:
@@ -44,11 +48,16 @@ class Measured(NamedTuple):
         """Of the numbers of that mean: the noise, and errors of what was put back."""
         foreseen, tail = FORESEEN * n * self.foreseen(simulated), radius.tail_direction(simulated)
         unseen = self.unseen**2 * (tail**2 + ASIDE / len(tail))
-        return (self.clip / n) ** 2 * (self.std**2 + foreseen**2 + unseen)
+        return (self.clip / n) ** 2 * (self.std**2 + foreseen**2 + unseen + self.aside**2)
 
     def foreseen(self, simulated: np.ndarray) -> np.ndarray:
         """What the clip takes of the mean over simulated records, over the clip."""
+        simulated = self.as_seen(simulated)
         return np.mean(simulated / self.clip - clipped(simulated, self.clip), axis=0)
+
+    def as_seen(self, simulated: np.ndarray) -> np.ndarray:
+        """Simulated vectors as long as the counts say, where nothing else does."""
+        return simulated if self.lengths is None else self.lengths.carried(simulated)
 
     def lost(self, simulated: np.ndarray, n: int) -> np.ndarray:
         """What the clip takes of the mean over ``n`` records, over the clip: as simulated ones foresee, and the excess
@@ -69,21 +78,28 @@ def measure(
     shares: tuple[float, float],
     harm: np.ndarray | None = None,
     least: float = 0.0,
+    blind: bool = False,
 ) -> Measured:
     """Counts of the vectors' norms by the first of ``shares``, then their noisy sum by the second.
 
     ``simulated`` are vectors of simulated records: what the real ones are expected to be like. ``harm`` maps an error
-    of the sum to where its length matters. The radius is at least the quantile ``least`` of the simulated norms.
+    of the sum to where its length matters. The radius is at least the quantile ``least`` of the simulated norms. If
+    those are stand-ins, ``blind`` to how long vectors are, the counts alone say it.
     """
     norms, width = np.linalg.norm(simulated, axis=1), simulated.shape[1]
-    edges = radius.norm_edges(norms)
+    edges = radius.norm_edges(norms, blind)
     counts, std = reader.norm_counts(vectors, arguments, edges, shares[0])
     share = min(shares[1], reader.left)
     noise = 2 * max(1 / (reader.mu * np.sqrt(share)), 1.0)
+    lengths = Lengths.fitted(edges, counts[0], std, norms) if blind else None
+    if lengths is not None:
+        simulated, norms = lengths.carried(simulated), lengths.of(norms)
     tails = radius.Tails(edges, counts[0], std, norms)
-    clip, excess, doubt, beyond = radius.choose(tails, simulated, harm, noise, least)
+    lopsided = LOPSIDED if blind else 0.0
+    clip, excess, doubt, beyond, taken = radius.choose(tails, simulated, harm, noise, least, lopsided)
     total, std = reader.total(vectors, arguments, clip, width, share)
-    return Measured(total, std, clip, excess / clip, doubt / clip, beyond)
+    aside = lopsided * taken / clip / float(np.sqrt(width))
+    return Measured(total, std, clip, excess / clip, doubt / clip, beyond, lengths, aside)
 
 
 def share_for(error: float, aim: tuple[float, float, float]) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpmcmc.charge import Purse, of_releases
-from dpmcmc.geometry import check_simulates
+from dpmcmc.geometry import check_real
 from dpmcmc.method import RunFailed, check_budget, posterior_of
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import check_data
@@ -59,7 +59,7 @@ class ScoreRelease:
         """Fix the filter and charge it. No record is read."""
         budget = check_budget(n, budget)
         public = None if self.public_data is None else check_data(self.public_data)
-        check_simulates(model, None)
+        check_real(model)
         raveled = RaveledModel.of(model)
         check_size(raveled, model)
         purse = Purse(budget, of_releases(MOST_RELEASES), spent)

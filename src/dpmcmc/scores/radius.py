@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 BINS = 28
+WIDER, MORE_BINS = 8.0, 48  # where nothing foresees norms: by how much bins reach farther at both ends
 REACH = 30.0  # the last edge, in root mean squares of simulated norms
 CANDIDATES = 40
 ROWS = 8192  # simulated vectors that candidates are tried on
@@ -37,6 +38,7 @@ class Radius(NamedTuple):
     excess: float  # by how much norms exceed the clip, in all, less the same for simulated records
     doubt: float  # standard deviation of that
     beyond: float  # share of records
+    taken: float = 0.0  # by how much norms exceed the clip, in all
 
 
 class Tails:
@@ -91,19 +93,22 @@ def tail_direction(simulated: np.ndarray) -> np.ndarray:
     return (over / np.maximum(norms, 1e-300)) @ simulated / max(np.sum(over), 1e-300)
 
 
-def norm_edges(norms: np.ndarray) -> np.ndarray:
-    """Upper edges of the bins of norms; what is larger belongs to the last."""
+def norm_edges(norms: np.ndarray, blind: bool = False) -> np.ndarray:
+    """Upper edges of the bins of norms; what is larger belongs to the last. More of them where stand-ins are blind."""
     low = max(np.median(norms) / 4, 1e-12)
     high = max(REACH * np.sqrt(np.mean(norms**2)), 4 * np.max(norms), 10 * low)
-    return np.geomspace(low, high, BINS)
+    return np.geomspace(low / WIDER, high * WIDER, MORE_BINS) if blind else np.geomspace(low, high, BINS)
 
 
-def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray | None, noise: float, least: float) -> Radius:
+def choose(
+    tails: Tails, simulated: np.ndarray, harm: np.ndarray | None, noise: float, least: float, lopsided: float = 0.0
+) -> Radius:
     """The best radius for sums whose noise has standard deviation ``noise`` times the radius in each number.
 
     ``simulated`` vectors, one row each, say what to expect; ``harm`` maps an error of the sum to where its length is
     the harm it does, for scores; without it, for other vectors, all numbers matter alike. The radius is at least the
-    quantile ``least`` of the simulated norms.
+    quantile ``least`` of the simulated norms. What the clip takes may point any way, with a mean of so much of its
+    length as ``lopsided`` says.
     """
     shrinks = harm is not None  # what is clipped of scores tells less of the parameters
     harm = np.eye(simulated.shape[1]) if harm is None else harm
@@ -118,9 +123,11 @@ def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray | None, noise: 
         kept = np.minimum(clip / np.maximum(norms, 1e-300), 1.0)
         lost = tails.n / len(norms) * ((1 - kept) @ harmed)
         bias = spread * ((UNFORESEEN * excess) ** 2 + doubt**2) + FORESEEN**2 * (lost @ lost)
+        taken = max(tails.n * float(np.mean(np.maximum(norms - clip, 0.0))) + excess, 0.0)
+        bias += (lopsided * taken) ** 2 * total_harm / simulated.shape[1]
         total = total_harm * (noise * clip) ** 2 + bias
         if shrinks:
             total /= (kept @ norms**2 / np.sum(norms**2)) ** 2
         if total < least_harm:
-            best, least_harm = Radius(float(clip), excess, doubt, beyond), total
+            best, least_harm = Radius(float(clip), excess, doubt, beyond, taken), total
     return best

@@ -57,6 +57,11 @@ class Reader:
         columns, bins = edges.shape[0], edges.shape[1] + 1
         return self._counts(_covariate_bins(self.model), jnp.asarray(edges), columns, bins, share)
 
+    def number_counts(self, vectors: Vectors, arguments: Arguments, edges: np.ndarray, share: float) -> Noisy:
+        """Noisy counts (k, bins) of the numbers of vectors between inner ``edges`` (k, bins − 1); NaN as 0."""
+        inner = (*map(jnp.asarray, arguments), jnp.asarray(edges))
+        return self._counts(_number_bins(self.model, vectors), inner, edges.shape[0], edges.shape[1] + 1, share)
+
     def norm_counts(self, vectors: Vectors, arguments: Arguments, edges: np.ndarray, share: float) -> Noisy:
         """Noisy counts (1, bins) of the norms of vectors, up to each of the ``edges``; larger ones are in the last."""
         inner = (*map(jnp.asarray, arguments), jnp.asarray(edges[:-1]))
@@ -90,6 +95,17 @@ class Reader:
 def _covariate_bins(model: RaveledModel) -> Any:
     def bins(edges: Array, records: PyTree) -> Array:
         rows = described(model, records)
+        return jax.vmap(lambda edge, column: jnp.searchsorted(edge, column, side="right"), (0, 1), 1)(edges, rows)
+
+    return _compiled_counts(bins)
+
+
+@lru_cache(maxsize=32)
+def _number_bins(model: RaveledModel, vectors: Vectors) -> Any:
+    def bins(arguments: tuple[Array, ...], records: PyTree) -> Array:
+        *inner, edges = arguments
+        rows = vectors(model, (inner[0], inner[1]), records)
+        rows = jnp.where(jnp.isnan(rows), 0.0, rows)
         return jax.vmap(lambda edge, column: jnp.searchsorted(edge, column, side="right"), (0, 1), 1)(edges, rows)
 
     return _compiled_counts(bins)

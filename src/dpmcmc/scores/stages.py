@@ -9,18 +9,18 @@ and the last one's surprise is part of the verdict.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.stats import chi2
 
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
-from dpmcmc.scores.curvature import UNDESCRIBED, Doubt, learn
+from dpmcmc.scores.curvature import BLIND_BENDS, UNDESCRIBED, Doubt, learn
+from dpmcmc.scores.foresight import Foresight
 from dpmcmc.scores.measure import measure
-from dpmcmc.scores.picture import Picture, Simulated, picture, simulated_at
+from dpmcmc.scores.picture import Picture, Simulated, picture
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.recall import Released, recalled
 from dpmcmc.scores.step import REACH, Knowledge, Search, of_prior, sampling, surprise
@@ -36,7 +36,6 @@ ENOUGH_LEFT = 0.65  # of μ², below which no scout is sent
 LEAST_OF_SCORES = 0.95  # quantile of simulated norms; scores are clipped no earlier
 WELL_KNOWN = 0.15  # relative error of the information at which scouts may end
 CHANGES = 0.5  # of the logarithm of the information between scouts, at most, for them to end
-FEW, MANY = 8192, 32_768  # simulated records
 UNLIKELY = 1e-4  # a surprise of smaller probability makes earlier sums forgotten
 
 
@@ -72,13 +71,10 @@ class Found(NamedTuple):
 
 
 class Stages:
-    """One run: the records behind a reader, and covariates ``x`` like theirs for simulated ones."""
+    """One run: the records behind a reader, and what they are expected to be like."""
 
-    def __init__(self, model: RaveledModel, reader: Reader, x: np.ndarray, key: Any) -> None:
-        self.model, self.reader, self.n, self.key = model, reader, reader.n, key
-        with jax.enable_x64(True):
-            self.many = jnp.asarray(x)
-        self.few = self.many[:FEW]
+    def __init__(self, model: RaveledModel, reader: Reader, foresight: Foresight) -> None:
+        self.model, self.reader, self.n, self.foresight = model, reader, reader.n, foresight
         self._simulated: dict[bytes, Simulated] = {}
 
     def run(self, theta: np.ndarray) -> tuple[Found, bool]:
@@ -111,24 +107,24 @@ class Stages:
     def _picture(self, state: State, root: np.ndarray | None = None) -> Picture:
         place = state.theta.tobytes()
         if place not in self._simulated:
-            self._simulated[place] = simulated_at(self.model, state.theta, (self.key, self.many))
+            self._simulated[place] = self.foresight.at(state.theta)
         return picture(self._simulated[place], state.ratio, self.n, root)
 
     def _moved(self, state: State, shares: tuple[float, float], aim: tuple[float, float, float] | None = None) -> State:
         """After one more sum of scores; for those who come from far, also of curvatures, with an ``aim``."""
         here = self._picture(state)
         arguments = (jnp.asarray(here.theta), jnp.asarray(here.root))
-        found = measure(self.reader, vectors.scores, arguments, here.features, shares, here.harm, LEAST_OF_SCORES)
-        few = (self.key, self.few)
+        least, blind = LEAST_OF_SCORES, self.foresight.blind
+        found = measure(self.reader, vectors.scores, arguments, here.features, shares, here.harm, least, blind)
         if aim is not None:
-            search = Search(self.model, here, found, self.n, few, far=True)
+            search = Search(here, found, self.n, self.foresight, far=True)
             remembered, _ = self._remembered(state, search)
             places = (state.theta, search.run(self._of_parameters(here, remembered))[0])
-            known = (state.ratio, state.information_error)
-            ratio, doubt = learn(self.model, self.reader, places, known, few, aim)
+            known = (state.ratio, self._information_error(state, here))
+            ratio, doubt = learn(self.model, self.reader, places, known, self.foresight, aim)
             state = replace(state, ratio=ratio, doubt=doubt)
             here = self._picture(state, here.root)
-        search = Search(self.model, here, found, self.n, few, far=aim is not None)
+        search = Search(here, found, self.n, self.foresight, far=aim is not None)
         remembered, chance = self._remembered(state, search)
         place, said = search.run(self._of_parameters(here, remembered))
         if state.doubt is not None:
@@ -143,6 +139,13 @@ class Stages:
             surprises=(*state.surprises, chance),
             sums=(*(() if chance < UNLIKELY else state.sums), Released(here.theta, here.root, found, said)),
         )
+
+    def _information_error(self, state: State, here: Picture) -> float:
+        """Relative, of a typical number; with the last move, where the change on the way is not foreseen."""
+        if not (self.foresight.blind and state.sums):
+            return state.information_error
+        step = state.theta - state.sums[-1].theta
+        return float(np.hypot(state.information_error, min(BLIND_BENDS * np.sqrt(step @ here.information @ step), 1.0)))
 
     def _recalled(self, state: State, here: Picture) -> tuple[Knowledge, Knowledge]:
         """What sums that are near say, and the others."""

@@ -65,6 +65,22 @@ def curvatures(model: RaveledModel, arguments: Arguments, records: PyTree) -> Ar
     return jax.vmap(one)(records)
 
 
+def own_curvatures(model: RaveledModel, arguments: Arguments, records: PyTree) -> Array:
+    """The diagonal of −∇² log p(x|θ), number by number times a unit."""
+    theta, unit = arguments
+
+    def one(record: PyTree) -> Array:
+        return -jnp.diagonal(jax.hessian(lambda flat: _log_likelihood(model, flat, record))(theta)) * unit
+
+    return jax.vmap(one)(records)
+
+
+def own_squares(model: RaveledModel, arguments: Arguments, records: PyTree) -> Array:
+    """The squares of ∇ log p(x|θ), number by number times a unit."""
+    theta, unit = arguments
+    return _gradients(model, theta, records) ** 2 * unit
+
+
 @lru_cache(maxsize=64)
 def on_public(model: RaveledModel, vectors: Vectors) -> Any:
     """The vectors of simulated records, values that are not finite as 0."""
