@@ -35,6 +35,7 @@ class Foresight(Protocol):
     allowed for."""
 
     blind: bool
+    reach: float  # how far a sum can tell, in standard deviations of the posterior of one record
 
     def at(self, theta: np.ndarray) -> Simulated:
         """Scores and information at ``theta``, of records that come from there."""
@@ -55,7 +56,7 @@ class Foresight(Protocol):
 class SimulatedRecords:
     """By records that the model simulates, with covariates ``x`` like the real ones'."""
 
-    blind = False
+    blind, reach = False, 2.0
 
     def __init__(self, model: RaveledModel, key: Any, x: Any) -> None:
         self.model, self.key, self.many = model, key, jnp.asarray(x)

@@ -91,7 +91,7 @@ def measure(
     counts, std = reader.norm_counts(vectors, arguments, edges, shares[0])
     share = min(shares[1], reader.left)
     noise = 2 * max(1 / (reader.mu * np.sqrt(share)), 1.0)
-    lengths = Lengths.fitted(edges, counts[0], std, norms) if blind else None
+    lengths = Lengths.fitted(edges, counts[0], std, norms, reader.n) if blind else None
     if lengths is not None:
         simulated, norms = lengths.carried(simulated), lengths.of(norms)
     tails = radius.Tails(edges, counts[0], std, norms)

@@ -22,8 +22,8 @@ from dpmcmc.scores.foresight import Foresight
 from dpmcmc.scores.measure import measure
 from dpmcmc.scores.picture import Picture, Simulated, picture
 from dpmcmc.scores.reader import Reader
-from dpmcmc.scores.recall import Released, recalled
-from dpmcmc.scores.step import REACH, Knowledge, Search, of_prior, sampling, surprise
+from dpmcmc.scores.recall import NEAR, Released, recalled
+from dpmcmc.scores.step import Knowledge, Search, of_prior, sampling, surprise
 
 SCOUT, APPROACH, FIRST_HALF, LAST = (0.008, 0.03), (0.02, 0.12), (0.06, 0.42), (0.1, 1.0)
 """Shares for counts of norms and for a sum: of μ² for scouts, of what is left of it for the others."""
@@ -120,7 +120,7 @@ class Stages:
             search = Search(here, found, self.n, self.foresight, far=True)
             remembered, _ = self._remembered(state, search)
             places = (state.theta, search.run(self._of_parameters(here, remembered))[0])
-            known = (state.ratio, self._information_error(state, here))
+            known = (state.ratio, self._information_error(state))
             ratio, doubt = learn(self.model, self.reader, places, known, self.foresight, aim)
             state = replace(state, ratio=ratio, doubt=doubt)
             here = self._picture(state, here.root)
@@ -140,12 +140,16 @@ class Stages:
             sums=(*(() if chance < UNLIKELY else state.sums), Released(here.theta, here.root, found, said)),
         )
 
-    def _information_error(self, state: State, here: Picture) -> float:
+    def _information_error(self, state: State) -> float:
         """Relative, of a typical number; with the last move, where the change on the way is not foreseen."""
         if not (self.foresight.blind and state.sums):
             return state.information_error
+        return float(np.hypot(state.information_error, min(BLIND_BENDS * self._distance(state), 1.0)))
+
+    def _distance(self, state: State) -> float:
+        """Of the last move, in standard deviations of the posterior of one record."""
         step = state.theta - state.sums[-1].theta
-        return float(np.hypot(state.information_error, min(BLIND_BENDS * np.sqrt(step @ here.information @ step), 1.0)))
+        return float(np.sqrt(step @ self._picture(state).information @ step))
 
     def _recalled(self, state: State, here: Picture) -> tuple[Knowledge, Knowledge]:
         """What sums that are near say, and the others."""
@@ -163,11 +167,11 @@ class Stages:
         """The mode of the posterior as far as it is known, within reach, and whether the search went out of it."""
         shape = here.information + here.prior_precision / self.n
         away = place - here.theta
-        if away @ shape @ away > 0.9 * REACH**2:
+        if away @ shape @ away > 0.9 * self.foresight.reach**2:
             return place, True
         posterior = self._of_parameters(here, known)
         step = matrices.power(posterior.precision, -1, 1e-14) @ posterior.weighted - here.theta
-        return here.theta + step * min(1.0, REACH / max(np.sqrt(step @ shape @ step), 1e-300)), False
+        return here.theta + step * min(1.0, self.foresight.reach / max(np.sqrt(step @ shape @ step), 1e-300)), False
 
     def _remembered(self, state: State, search: Search) -> tuple[Knowledge, float]:
         """What earlier sums say, unless the new one contradicts them; and the probability of such a surprise."""
@@ -184,4 +188,6 @@ class Stages:
         size = len(after.theta)
         change = np.log(np.abs(np.linalg.eigvals(np.linalg.solve(before.ratio, after.ratio))))
         still = bool(np.all(np.abs(change) < CHANGES))
+        if self.foresight.blind and self._distance(after) > NEAR:
+            return False
         return after.moved < 2 * (size + 3 * np.sqrt(2 * size)) and still and after.information_error < WELL_KNOWN

@@ -19,17 +19,16 @@ from dpmcmc.scores.foresight import FEW, Curved
 from dpmcmc.scores.picture import Picture, Simulated, prior_at, prior_precision, root_of
 from dpmcmc.scores.reader import Reader
 
-SIZE_SHARE = 0.01  # of μ², for counts of curvatures, and again for squared scores where those show nothing
+SIZE_SHARE = 0.01  # of μ², for counts of curvatures, and again of those that show nothing
 FACTOR, BINS = 4.0, 28  # of the size from bin to bin, and how many there are
 SMALLEST = 1e-10  # curvature that is told from none, where the prior has no precision
-STANDS_OUT = 3.0  # standard deviations of the noise that a count must have to be believed
-PART_OF_SQUARE = 1e-3  # of the mean squared score, that the information has at least
+STANDS_OUT = 3.5  # standard deviations of the noise that a count must have to be believed
 
 
 class StandIn:
     """Normal scores with the same ``information`` everywhere."""
 
-    blind = True
+    blind, reach = True, 1.0
 
     def __init__(self, model: RaveledModel, information: np.ndarray, rng: np.random.Generator, count: int) -> None:
         self.model, self._information = model, information
@@ -58,22 +57,22 @@ class StandIn:
 
 
 def of_sizes(reader: Reader, theta: np.ndarray, rng: np.random.Generator, count: int) -> StandIn:
-    """Release how large curvatures are at ``theta``, and squared scores if some of those show nothing."""
+    """Release how large curvatures are at ``theta``; again, with less noise, of those that few records have."""
     precision = np.diag(prior_precision(reader.model, theta)) / reader.n
     least = np.where(precision > 0, precision, SMALLEST)  # what is smaller is of no consequence, or none
-    curved = _means(reader, vectors.own_curvatures, theta, least)
-    if np.any(np.isnan(curved)):
-        squares = _means(reader, vectors.own_squares, theta, least)
-        curved = np.fmax(curved, np.where(np.isnan(curved), 1.0, PART_OF_SQUARE) * squares)
-    return StandIn(reader.model, np.diag(np.fmax(curved, least)), rng, count)
+    sizes = _means(reader, theta, least, np.ones(len(least), bool))
+    hidden = np.isnan(sizes)
+    if np.any(hidden):
+        sizes[hidden] = _means(reader, theta, least, hidden)
+    return StandIn(reader.model, np.diag(np.fmax(sizes, least)), rng, count)
 
 
-def _means(reader: Reader, kind: vectors.Vectors, theta: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """Of each number, over the records in bins that stand out; NaN where that is the lowest only."""
+def _means(reader: Reader, theta: np.ndarray, least: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Of the curvatures of some parameters, over the records in bins that stand out; NaN if that is the lowest only."""
     edges = FACTOR ** np.arange(BINS - 1)
-    arguments = (jnp.asarray(theta), jnp.asarray(1 / least))
-    counts, std = reader.number_counts(kind, arguments, np.tile(edges, (len(least), 1)), SIZE_SHARE)
-    kept = np.where((counts > STANDS_OUT * std) | (counts == counts.max(axis=1, keepdims=True)), counts, 0.0)
-    middles = np.append(0.0, edges * np.sqrt(FACTOR))
-    means = kept @ middles / np.maximum(kept.sum(axis=1), 1.0)
-    return np.where(means > 0, means * least, np.nan)
+    arguments = (jnp.asarray(theta), jnp.asarray(np.diag(1 / least)[which]))
+    table = np.tile(edges, (int(which.sum()), 1))
+    counts, std = reader.number_counts(vectors.own_curvatures, arguments, table, SIZE_SHARE)
+    kept = np.where(counts > STANDS_OUT * std, counts, 0.0)
+    means = kept @ np.append(0.0, edges * np.sqrt(FACTOR)) / reader.n
+    return np.where(means > 0, means * least[which], np.nan)

@@ -13,7 +13,6 @@ from dpmcmc.scores.picture import Picture
 from dpmcmc.scores.radius import ASIDE, FORESEEN, tail_direction
 
 ITERATIONS, HALVINGS = 25, 5
-REACH = 2.0  # how far a sum can tell, in standard deviations of the posterior of one record
 SMALL_GAIN = 0.02  # nats that a step must promise to be taken
 
 
@@ -157,7 +156,7 @@ class Search:
         """The step, cut where it would leave the ball in which the sum is trusted, and what it promises."""
         shape = self.picture.information + self.picture.prior_precision / self.n
         so_far = theta - self.picture.theta
-        a, b, c = step @ shape @ step, so_far @ shape @ step, so_far @ shape @ so_far - REACH**2
+        a, b, c = step @ shape @ step, so_far @ shape @ step, so_far @ shape @ so_far - self.foresight.reach**2
         cut = 1.0 if a + 2 * b + c <= 0 else (np.sqrt(max(b**2 - a * c, 0.0)) - b) / a
         return cut * step, cut * float(gradient @ step)
 

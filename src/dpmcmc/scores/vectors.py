@@ -66,19 +66,13 @@ def curvatures(model: RaveledModel, arguments: Arguments, records: PyTree) -> Ar
 
 
 def own_curvatures(model: RaveledModel, arguments: Arguments, records: PyTree) -> Array:
-    """The diagonal of −∇² log p(x|θ), number by number times a unit."""
-    theta, unit = arguments
+    """The diagonal of ∇² log p(x|θ), without its sign, with some units: each row of those is the unit of one number."""
+    theta, units = arguments
 
     def one(record: PyTree) -> Array:
-        return -jnp.diagonal(jax.hessian(lambda flat: _log_likelihood(model, flat, record))(theta)) * unit
+        return units @ jnp.abs(jnp.diagonal(jax.hessian(lambda flat: _log_likelihood(model, flat, record))(theta)))
 
     return jax.vmap(one)(records)
-
-
-def own_squares(model: RaveledModel, arguments: Arguments, records: PyTree) -> Array:
-    """The squares of ∇ log p(x|θ), number by number times a unit."""
-    theta, unit = arguments
-    return _gradients(model, theta, records) ** 2 * unit
 
 
 @lru_cache(maxsize=64)
