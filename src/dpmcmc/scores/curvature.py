@@ -56,6 +56,11 @@ class Doubt(NamedTuple):
         own = np.diag(self.errors)
         return self._replace(errors=self.errors + np.diag(np.where(own * TOLD > 1, NOTHING, 0.0)))
 
+    def elsewhere(self, step: np.ndarray) -> Doubt:
+        """The same after a step, on which the information changes and nothing says how."""
+        change = self.bends * float(np.linalg.norm(self.frame.T @ step))
+        return self._replace(errors=np.minimum(np.hypot(self.errors, change), np.maximum(self.errors, 1.0)))
+
     @property
     def typical(self) -> float:
         """The median over the numbers."""
@@ -133,7 +138,10 @@ def learn(
     matters = np.sqrt(np.diag(axes.T @ of_all @ axes))
     unlike = np.minimum(1 / scale, UNLIKE) * np.outer(matters, matters)
     change, left = (unlike * part for part in believed((seen - np.eye(size)) / unlike, noise / unlike, error))
-    change, doubt = Doubt.of_change(frame, matrices.pooled(np.eye(size) + change, left), left)
+    whole = np.eye(size) + change
+    if foresight.blind:  # nothing says that the curvature is one of a peak; against it, steps are as long
+        whole = matrices.magnitude(whole)
+    change, doubt = Doubt.of_change(frame, matrices.pooled(whole, left), left)
     if foresight.blind:
         doubt = doubt._replace(bends=BLIND_BENDS)
     return Curvature(matrices.symmetric(relative @ change @ relative.T), doubt)

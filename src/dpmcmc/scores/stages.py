@@ -17,7 +17,7 @@ from scipy.stats import chi2
 
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
-from dpmcmc.scores.curvature import BLIND_BENDS, UNDESCRIBED, Doubt, learn
+from dpmcmc.scores.curvature import UNDESCRIBED, Doubt, learn
 from dpmcmc.scores.foresight import Foresight
 from dpmcmc.scores.measure import measure
 from dpmcmc.scores.picture import Picture, Simulated, picture
@@ -33,6 +33,7 @@ CURVATURE_OF_SCOUT, CURVATURE_OF_APPROACH = (0.12, 0.006, 0.03), (0.06, 0.01, 0.
 
 MOST_SCOUTS = 6
 ENOUGH_LEFT = 0.65  # of μ², below which no scout is sent
+BLIND_SCOUTS, BLIND_LEFT = 9, 0.5  # the same where nothing is foreseen: searches take longer
 LEAST_OF_SCORES = 0.95  # quantile of simulated norms; scores are clipped no earlier
 WELL_KNOWN = 0.15  # relative error of the information at which scouts may end
 CHANGES = 0.5  # of the logarithm of the information between scouts, at most, for them to end
@@ -46,6 +47,7 @@ class State:
     theta: np.ndarray
     ratio: np.ndarray  # real over simulated information
     doubt: Doubt | None = None  # of the information; None before curvatures are released
+    learnt: np.ndarray | None = None  # where curvatures were released last
     moved: float = np.inf  # squared length of the last move, in standard deviations of its sum's noise
     surprises: tuple[float, ...] = ()  # probabilities of surprises as large, stage by stage
     sums: tuple[Released, ...] = ()  # that nothing contradicts
@@ -87,15 +89,16 @@ class Stages:
         except (np.linalg.LinAlgError, ArithmeticError):  # what was released is kept
             failed = True
         if self.state.doubt is not None:
-            self.state = replace(self.state, doubt=self.state.doubt.cautious())
+            self.state = replace(self.state, doubt=self._here(self.state).cautious())
         here = self._picture(self.state)
         return Found(self.state, here, self._recalled(self.state, here)[0], self.n), failed
 
     def _search(self) -> None:
-        for _ in range(MOST_SCOUTS):
+        most, enough_left = (BLIND_SCOUTS, BLIND_LEFT) if self.foresight.blind else (MOST_SCOUTS, ENOUGH_LEFT)
+        for _ in range(most):
             before = self.state
             self.state = self._moved(self.state, SCOUT, CURVATURE_OF_SCOUT)
-            if self._settled(before, self.state) or self.reader.left < ENOUGH_LEFT:
+            if self._settled(before, self.state) or self.reader.left < enough_left:
                 break
         self.state = self._moved(self.state, self._of_left(APPROACH), CURVATURE_OF_APPROACH)
         self.state = self._moved(self.state, self._of_left(FIRST_HALF))
@@ -120,9 +123,9 @@ class Stages:
             search = Search(here, found, self.n, self.foresight, far=True)
             remembered, _ = self._remembered(state, search)
             places = (state.theta, search.run(self._of_parameters(here, remembered))[0])
-            known = (state.ratio, self._information_error(state))
+            known = (state.ratio, UNDESCRIBED if state.doubt is None else self._here(state).typical)
             ratio, doubt = learn(self.model, self.reader, places, known, self.foresight, aim)
-            state = replace(state, ratio=ratio, doubt=doubt)
+            state = replace(state, ratio=ratio, doubt=doubt, learnt=state.theta)
             here = self._picture(state, here.root)
         search = Search(here, found, self.n, self.foresight, far=aim is not None)
         remembered, chance = self._remembered(state, search)
@@ -140,11 +143,12 @@ class Stages:
             sums=(*(() if chance < UNLIKELY else state.sums), Released(here.theta, here.root, found, said)),
         )
 
-    def _information_error(self, state: State) -> float:
-        """Relative, of a typical number; with the last move, where the change on the way is not foreseen."""
-        if not (self.foresight.blind and state.sums):
-            return state.information_error
-        return float(np.hypot(state.information_error, min(BLIND_BENDS * self._distance(state), 1.0)))
+    def _here(self, state: State) -> Doubt:
+        """What is known of the information where the search is now, and not where curvatures were released."""
+        assert state.doubt is not None
+        if not self.foresight.blind or state.learnt is None:
+            return state.doubt
+        return state.doubt.elsewhere(state.theta - state.learnt)
 
     def _distance(self, state: State) -> float:
         """Of the last move, in standard deviations of the posterior of one record."""
