@@ -14,7 +14,7 @@ from dpmcmc.scores.vectors import Arguments, Vectors
 
 FAMILIAR = 4.0  # so many numbers' worth of evidence is the error that was expected before a release
 DOUBTFUL = 1.0  # an excess of so many standard deviations of its doubt counts for nothing
-LOPSIDED = 1.0  # of what a clip takes, the part that may point one way, where nothing says which
+LOPSIDED = 1.4  # of what a clip takes, the part that may point one way, where nothing says which
 SURE = 0.02  # no number is taken to be known better
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 BINS = 28
-WIDER, MORE_BINS = 8.0, 48  # where nothing foresees norms: by how much bins reach farther at both ends
+WIDER, MORE_BINS = 8.0, 34  # where nothing foresees norms: by how much bins reach farther at both ends
 REACH = 30.0  # the last edge, in root mean squares of simulated norms
 CANDIDATES = 40
 ROWS = 8192  # simulated vectors that candidates are tried on

@@ -33,7 +33,10 @@ CURVATURE_OF_SCOUT, CURVATURE_OF_APPROACH = (0.12, 0.006, 0.03), (0.06, 0.01, 0.
 
 MOST_SCOUTS = 6
 ENOUGH_LEFT = 0.65  # of μ², below which no scout is sent
-BLIND_SCOUTS, BLIND_LEFT = 9, 0.5  # the same where nothing is foreseen: searches take longer
+BLIND_SCOUTS, BLIND_LEFT, BLIND_SCOUT = 9, 0.5, (0.02, 0.03)
+"""The same where nothing is foreseen: searches take longer, and lengths are known from counts alone."""
+
+OF_BLIND = 3  # the last sums so many are used at the end: those of scouts have clips that were chosen with less
 LEAST_OF_SCORES = 0.95  # quantile of simulated norms; scores are clipped no earlier
 WELL_KNOWN = 0.15  # relative error of the information at which scouts may end
 CHANGES = 0.5  # of the logarithm of the information between scouts, at most, for them to end
@@ -90,14 +93,18 @@ class Stages:
             failed = True
         if self.state.doubt is not None:
             self.state = replace(self.state, doubt=self._here(self.state).cautious())
+        if self.foresight.blind:
+            self.state = replace(self.state, sums=self.state.sums[-OF_BLIND:])
         here = self._picture(self.state)
         return Found(self.state, here, self._recalled(self.state, here)[0], self.n), failed
 
     def _search(self) -> None:
-        most, enough_left = (BLIND_SCOUTS, BLIND_LEFT) if self.foresight.blind else (MOST_SCOUTS, ENOUGH_LEFT)
+        most, enough_left, shares = MOST_SCOUTS, ENOUGH_LEFT, SCOUT
+        if self.foresight.blind:
+            most, enough_left, shares = BLIND_SCOUTS, BLIND_LEFT, BLIND_SCOUT
         for _ in range(most):
             before = self.state
-            self.state = self._moved(self.state, SCOUT, CURVATURE_OF_SCOUT)
+            self.state = self._moved(self.state, shares, CURVATURE_OF_SCOUT)
             if self._settled(before, self.state) or self.reader.left < enough_left:
                 break
         self.state = self._moved(self.state, self._of_left(APPROACH), CURVATURE_OF_APPROACH)
