@@ -81,4 +81,7 @@ def check_real(model: ModelLike) -> None:
     with jax.enable_x64(True):
         theta = start(model, jax.random.key(_KEY), np.dtype(np.float64))
     if any(not jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in jax.tree.leaves(theta)):
-        raise TypeError("the default method moves real parameters only; give a kernel with a proposal of your own")
+        raise TypeError(
+            "the default method moves real parameters only; give a kernel with a proposal of your own, "
+            "method=dp.Chain(dp.Kernel(proposal, acceptance))"
+        )

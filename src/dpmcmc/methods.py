@@ -20,8 +20,8 @@ def as_method(given: Method | KernelLike | None, model: ModelLike) -> Method:
     if hasattr(given, "decide") and hasattr(given, "propose"):
         return Chain(given)  # type: ignore[arg-type]
     raise TypeError(
-        "method= takes an object: dp.ScoreRelease() or dp.LikelihoodRelease() (the defaults with and without "
-        "covariates), dp.Chain(kernel), or a kernel such as "
+        "method= takes an object: dp.ScoreRelease() (the default with covariates or without simulate), "
+        "dp.LikelihoodRelease() (for other models), dp.Chain(kernel), or a kernel such as "
         f"dp.dp_barker(step=..., clip=...); got {given!r}"
         f"{'; are its parentheses missing?' if callable(given) else ''}"
     )

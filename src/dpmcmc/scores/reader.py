@@ -13,11 +13,11 @@ from jax import Array
 from dpmcmc.mechanisms.counts import Histograms, weighted_counts
 from dpmcmc.mechanisms.gaussian_sum import GaussianSum, whole_total
 from dpmcmc.mechanisms.noise import padded, with_noise
-from dpmcmc.models.base import PyTree
+from dpmcmc.models.base import PyTree, model_name
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import GaussianFilter, Spending
 from dpmcmc.raveled import RaveledModel
-from dpmcmc.scores.vectors import Arguments, Vectors, described
+from dpmcmc.scores.vectors import Arguments, Vectors, curvatures, described
 
 
 class Noisy(NamedTuple):
@@ -89,6 +89,21 @@ class Reader:
     def _pay(self, noise_multiplier: float) -> Array:
         self._spending.take(noise_multiplier)
         return jnp.asarray(self._keys[self._spending.releases - 1])
+
+
+def check_smooth(model: RaveledModel, posterior: Posterior) -> None:
+    """Refuse log likelihoods that cannot be differentiated twice, by the types of the records alone."""
+    with jax.enable_x64(True):
+        theta = jnp.zeros(model.dimension)
+        try:
+            jax.eval_shape(lambda records: curvatures(model, (theta, jnp.eye(len(theta))), records), posterior.data)
+        except Exception as error:
+            raise ValueError(
+                f"the log likelihood of {model_name(model.model)} cannot be differentiated twice, which sums of scores "
+                f"and curvatures need: {type(error).__name__}: {str(error).splitlines()[0]}. Give one of: a log "
+                "likelihood of jax.numpy functions that has derivatives; dp.Model(..., simulate=f) and "
+                "method=dp.LikelihoodRelease(), which needs none; or a chain, method=dp.dp_barker(step=..., clip=...)"
+            ) from error
 
 
 @lru_cache(maxsize=32)

@@ -89,9 +89,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
     return Outcome(ScoreSums(precision, tuple(said.weighted.tolist()), tuple(found.state.theta.tolist())), quality)
 
 
-def _prepared(
-    plan: PlannedScores, reader: Reader, rng: np.random.Generator, key: Any
-) -> tuple[Foresight, np.ndarray]:
+def _prepared(plan: PlannedScores, reader: Reader, rng: np.random.Generator, key: Any) -> tuple[Foresight, np.ndarray]:
     """What is expected of records, from public knowledge and first releases, and where the search begins."""
     if has(plan.model, "simulate"):
         x, alike = _described(plan, reader, rng)
