@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-SCALES, EXPONENTS = np.geomspace(1 / 64, 64, 97), np.geomspace(0.7, 4.0, 22)
-BELOW = (0.1, 0.2, 0.4, 0.7, 1.2, 2.0, 3.5)  # exponents of norms below the median
+SCALES, EXPONENTS = np.geomspace(1 / 64, 64, 97), np.geomspace(0.7, 8.0, 29)
+BELOW = (0.1, 0.2, 0.4, 0.7, 1.2, 2.0, 3.5, 7.0)  # exponents of norms below the median
 SCALE_SPREAD, EXPONENT_SPREAD = 1.0, 0.8  # of their logarithms, before counts are seen
 SHAPE = 0.25  # relative error of an expected count: the shape is not the stand-ins'
 ROWS = 4096  # stand-ins that are counted

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpmcmc.scores import radius
-from dpmcmc.scores.lengths import Lengths
+from dpmcmc.scores.lengths import SHAPE, Lengths
 from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
@@ -94,7 +94,9 @@ def measure(
     lengths = Lengths.fitted(edges, counts[0], std, norms, reader.n) if blind else None
     if lengths is not None:
         simulated, norms = lengths.carried(simulated), lengths.of(norms)
-    tails = radius.Tails(edges, counts[0], std, norms)
+        tails = radius.Tails(*radius.folded(edges, counts[0], norms), std, norms, SHAPE)
+    else:
+        tails = radius.Tails(edges, counts[0], std, norms)
     lopsided = LOPSIDED if blind else 0.0
     clip, excess, doubt, beyond, taken = radius.choose(tails, simulated, harm, noise, least, lopsided)
     total, std = reader.total(vectors, arguments, clip, width, share)

@@ -44,7 +44,10 @@ class Radius(NamedTuple):
 class Tails:
     """The real norms beyond q, by simulated ones and noisy counts."""
 
-    def __init__(self, edges: np.ndarray, counts: np.ndarray, std: float, norms: np.ndarray) -> None:
+    def __init__(
+        self, edges: np.ndarray, counts: np.ndarray, std: float, norms: np.ndarray, shape: float = 0.0
+    ) -> None:
+        """``shape`` is the relative error of expected counts beyond which more of them stand out."""
         self.n = max(float(np.sum(counts)), 1.0)
         ordered = np.sort(norms)
         inside, self.norms = np.split(ordered, [int(START * len(norms))])
@@ -65,7 +68,7 @@ class Tails:
         self.weights = weights / weights.sum()
         fitted = np.sum(self.weights[:, :, None] * predicted, axis=(0, 1)) + below
         more = counts[shown] - fitted
-        self.edges, self.more = edges[shown], _clump(more, std**2 + fitted)
+        self.edges, self.more = edges[shown], _clump(more, std**2 + fitted + (shape * fitted) ** 2)
 
     def excess(self, clip: float) -> tuple[float, float, float]:
         """Mean and standard deviation of Σ(norm − clip)₊ less the simulated records' own, and the share beyond."""
@@ -98,6 +101,13 @@ def norm_edges(norms: np.ndarray, blind: bool = False) -> np.ndarray:
     low = max(np.median(norms) / 4, 1e-12)
     high = max(REACH * np.sqrt(np.mean(norms**2)), 4 * np.max(norms), 10 * low)
     return np.geomspace(low / WIDER, high * WIDER, MORE_BINS) if blind else np.geomspace(low, high, BINS)
+
+
+def folded(edges: np.ndarray, counts: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bins and counts without those far beyond ``norms``, which are mostly noise: what they have is in the last."""
+    last = int(np.searchsorted(edges, max(REACH * np.sqrt(np.mean(norms**2)), 4 * np.max(norms))))
+    last = min(max(last, 2), len(edges) - 1)
+    return edges[: last + 1], np.append(counts[:last], np.sum(counts[last:]))
 
 
 def choose(
