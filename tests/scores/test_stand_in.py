@@ -176,6 +176,7 @@ def test_what_cannot_be_found_is_not_usable():
     assert dp.sample(LOCATION_SCALE, data - 1000, 0.01, 1e-6, seed=1, progress=False).quality.verdict == NOT_USABLE
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_simulated")
 def test_a_likelihood_without_curvature_is_not_usable():
     """−|x − θ| has none anywhere, though its sum has a peak."""
