@@ -73,7 +73,15 @@ def check_simulates(model: ModelLike, public_data: PyTree | None) -> None:
             "method=dp.LikelihoodRelease(public_data=records_like_yours); or a chain, "
             "method=dp.dp_barker(step=..., clip=...), with a step and a clip chosen for your model"
         )
+    check_real(model)
+
+
+def check_real(model: ModelLike) -> None:
+    """Refuse models with parameters that are not real numbers."""
     with jax.enable_x64(True):
         theta = start(model, jax.random.key(_KEY), np.dtype(np.float64))
     if any(not jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in jax.tree.leaves(theta)):
-        raise TypeError("the default method moves real parameters only; give a kernel with a proposal of your own")
+        raise TypeError(
+            "the default method moves real parameters only; give a kernel with a proposal of your own, "
+            "method=dp.Chain(dp.Kernel(proposal, acceptance))"
+        )

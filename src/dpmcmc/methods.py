@@ -13,14 +13,15 @@ from dpmcmc.scores.method import ScoreRelease
 def as_method(given: Method | KernelLike | None, model: ModelLike) -> Method:
     """A method as it is, a kernel as a chain of it, nothing as the default for the model."""
     if given is None:
-        return ScoreRelease() if has(model, "covariates") else LikelihoodRelease()
+        finds = has(model, "covariates") or not has(model, "simulate")  # by scores, which need no simulation
+        return ScoreRelease() if finds else LikelihoodRelease()
     if hasattr(given, "plan") and not isinstance(given, type):
         return given  # type: ignore[return-value]
     if hasattr(given, "decide") and hasattr(given, "propose"):
         return Chain(given)  # type: ignore[arg-type]
     raise TypeError(
-        "method= takes an object: dp.ScoreRelease() or dp.LikelihoodRelease() (the defaults with and without "
-        "covariates), dp.Chain(kernel), or a kernel such as "
+        "method= takes an object: dp.ScoreRelease() (the default with covariates or without simulate), "
+        "dp.LikelihoodRelease() (for other models), dp.Chain(kernel), or a kernel such as "
         f"dp.dp_barker(step=..., clip=...); got {given!r}"
         f"{'; are its parentheses missing?' if callable(given) else ''}"
     )

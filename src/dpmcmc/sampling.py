@@ -36,10 +36,11 @@ def sample(
     record raises an error of its own. A run that fails after it began has spent its whole budget. This is
     ``dp.plan(...)`` followed by ``plan.sample(data)``.
 
-    - ``method``: the sampling method. Default: :class:`dpmcmc.ScoreRelease` for models with covariates, which releases
-      sums of scores where the posterior is; :class:`dpmcmc.LikelihoodRelease` for others, which releases the log
-      likelihood as a function. Draws from either are free. :class:`dpmcmc.Chain` runs a chain of private decisions; a
-      kernel (``dp.dp_barker(...)``) is short for ``dp.Chain(kernel)``. Settings of one method are given to that method.
+    - ``method``: the sampling method. Default: :class:`dpmcmc.ScoreRelease` for models with covariates, and for those
+      that do not simulate records, which releases sums of scores where the posterior is;
+      :class:`dpmcmc.LikelihoodRelease` for others, which releases the log likelihood as a function. Draws from either
+      are free. :class:`dpmcmc.Chain` runs a chain of private decisions; a kernel (``dp.dp_barker(...)``) is short for
+      ``dp.Chain(kernel)``. Settings of one method are given to that method.
     - ``draws``: per chain, warm-up not counted. Default: 2048 divided by ``chains`` for the two defaults; as many
       as the budget pays for (50 000 decisions at most) for :class:`dpmcmc.Chain`.
     - ``chains``: independent chains, or equal parts of a likelihood release's draws. All are paid for.

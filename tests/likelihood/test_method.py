@@ -125,7 +125,12 @@ def test_a_sampler_that_gives_up_says_so(monkeypatch):
 
 def test_what_the_method_needs_is_said():
     with pytest.raises(ValueError, match="simulate="):
-        dp.plan(dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0.0), 100, dp.Budget(1.0, 1e-6))
+        dp.plan(
+            dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0.0),
+            100,
+            dp.Budget(1.0, 1e-6),
+            method=dp.LikelihoodRelease(),
+        )
     with pytest.raises(TypeError, match="real parameters only"):
         dp.plan(
             dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0, simulate=lambda key, t, n: jnp.zeros(n)),

@@ -17,6 +17,7 @@ from dpmcmc.scores.reader import Noisy
 
 SIGMA = 0.3
 LINEAR = dp.models.LinearRegression({"a": (-1, 1), "b": (-1, 1)}, outcome=(-1, 1), sigma=SIGMA)
+BARE = dp.Model(LINEAR.log_prior, LINEAR.log_likelihood, LINEAR.init)  # the same, of which no record is simulated
 LOGISTIC = dp.models.LogisticRegression({"a": (-1, 1)})
 POISSON = dp.models.PoissonRegression({"a": (-1, 1)}, most=100)
 MU = 0.237  # of (1, 10⁻⁶)
@@ -123,6 +124,10 @@ class NumbersReader:
             np.bincount(np.searchsorted(e, c, side="right"), minlength=bins) for e, c in zip(edges, x.T, strict=True)
         ]
         return self._noisy(np.stack(rows), np.sqrt(2 * len(edges)), share)
+
+    def number_counts(self, kind, arguments, edges, share):
+        exact = counts_between(edges, self._vectors(kind, arguments))
+        return self._noisy(exact, np.sqrt(2 * len(edges)), share)
 
     def _vectors(self, kind, arguments):
         return np.asarray(vectors.on_public(self.model, kind)(arguments, self.data))

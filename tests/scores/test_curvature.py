@@ -1,7 +1,6 @@
 """How much information real records carry: found where it differs from the model's, and not claimed where it is not."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +8,9 @@ from hypothesis import strategies as st
 
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores.curvature import NOTHING, Doubt, learn
+from dpmcmc.scores.foresight import SimulatedRecords
 from dpmcmc.scores.normality import over_draws
-from dpmcmc.scores.picture import picture, simulated_at
+from dpmcmc.scores.picture import picture
 from tests.scores.problems import LINEAR, LOGISTIC, MU, SIGMA, NumbersReader, linear_records
 
 RAVELED = RaveledModel.of(LINEAR)
@@ -23,9 +23,9 @@ def learnt(simulated_x, seed=0, mu=MU, n=20_000):
     data = linear_records(n, seed)
     reader = NumbersReader(LINEAR, data, mu, seed)
     with jax.enable_x64(True):
-        simulation = (jax.random.key(seed), jnp.asarray(simulated_x))
+        simulation = SimulatedRecords(RAVELED, jax.random.key(seed), simulated_x)
         found = learn(RAVELED, reader, (TRUTH, TRUTH), (np.eye(3), 0.5), simulation, AIM)
-        here = picture(simulated_at(RAVELED, TRUTH, simulation), found.ratio, n)
+        here = picture(simulation.at(TRUTH), found.ratio, n)
     design = np.column_stack([data["x"], np.ones(n)])
     return found, here, design.T @ design / n / SIGMA**2
 
@@ -66,7 +66,7 @@ def test_nothing_is_claimed_where_information_cannot_be_told_from_none():
     data = {"x": np.stack([a, a], axis=1), "y": a + SIGMA * rng.normal(size=20_000)}
     reader = NumbersReader(LINEAR, data, MU)
     with jax.enable_x64(True):
-        simulation = (jax.random.key(0), jnp.asarray(rng.uniform(-1, 1, (8192, 2))))
+        simulation = SimulatedRecords(RAVELED, jax.random.key(0), rng.uniform(-1, 1, (8192, 2)))
         known, places = (np.eye(3), 0.5), (TRUTH, TRUTH)
         for _ in range(2):
             found = learn(RAVELED, reader, places, known, simulation, AIM)
@@ -109,8 +109,9 @@ def test_a_likelihood_that_bends_is_told_from_a_normal_one(intercept, least, mos
     raveled = RaveledModel.of(LOGISTIC)
     theta = np.array([0.0, intercept])
     with jax.enable_x64(True):
-        simulation = (jax.random.key(0), jnp.asarray(np.random.default_rng(0).uniform(-1, 1, (8192, 1))))
-        here = picture(simulated_at(raveled, theta, simulation), np.eye(2), 5000)
-        shape = over_draws(raveled, here, 0.25 * np.eye(2), 5000.0, simulation, 0)
+        x = np.random.default_rng(0).uniform(-1, 1, (8192, 1))
+        simulation = SimulatedRecords(raveled, jax.random.key(0), x)
+        here = picture(simulation.at(theta), np.eye(2), 5000)
+        shape = over_draws(here, 0.25 * np.eye(2), 5000.0, simulation, 0)
     assert least <= shape.bend <= most
     assert np.linalg.eigvalsh(shape.information)[0] > 0

@@ -254,7 +254,7 @@ def test_draws_are_not_read_as_a_chain():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0.0), "simulate="),
+        (dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0), "real parameters"),
         (
             dp.Model(lambda t: 0.0, lambda t, x: -t * x, init=0, simulate=lambda k, t, n: jnp.zeros(n)),
             "real parameters",

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.coordinates import POWER, kind_axes, metric
-from dpmcmc.scores.picture import information_at, picture, simulated_at
+from dpmcmc.scores.foresight import SimulatedRecords
+from dpmcmc.scores.picture import picture
 from tests.scores.problems import LINEAR, SIGMA, linear_records
 
 RAVELED = RaveledModel.of(LINEAR)
@@ -18,7 +19,7 @@ X = linear_records(8192)["x"]
 
 def pictured(ratio=None, n=5000, theta=(0.3, -0.2, 0.2)):
     with jax.enable_x64(True):
-        at = simulated_at(RAVELED, np.array(theta), (jax.random.key(0), X))
+        at = SimulatedRecords(RAVELED, jax.random.key(0), X).at(np.array(theta))
     return picture(at, np.eye(3) if ratio is None else ratio, n)
 
 
@@ -116,14 +117,14 @@ def test_the_information_elsewhere_is_in_proportion():
     """Of the linear model it is the same everywhere, also when real records are known to carry twice as much."""
     here = pictured(2 * np.eye(3), n=10**9)
     with jax.enable_x64(True):
-        there = information_at(RAVELED, np.array([1.0, 2.0, -1.0]), here, (jax.random.key(0), X))
+        there = here.of_real(SimulatedRecords(RAVELED, jax.random.key(0), X).information(np.array([1.0, 2.0, -1.0])))
     np.testing.assert_allclose(there, 2 * closed_form(), rtol=1e-4)
 
 
 def test_constant_scores_have_coordinates():
     assert np.all(np.isfinite(metric(np.zeros((100, 3)))))
     with jax.enable_x64(True):
-        at = simulated_at(RAVELED, np.zeros(3), (jax.random.key(0), np.zeros((8192, 2))))
+        at = SimulatedRecords(RAVELED, jax.random.key(0), np.zeros((8192, 2))).at(np.zeros(3))
     flat = picture(at, np.eye(3), 5000)
     assert np.all(np.isfinite(flat.root))
     assert np.all(np.isfinite(flat.features))

@@ -15,13 +15,13 @@ from dpmcmc.scores import reader as reader_module
 from dpmcmc.scores import vectors
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.run import release_sums
-from tests.scores.problems import LINEAR, MU, linear_records, rule
+from tests.scores.problems import BARE, LINEAR, MU, linear_records, rule
 from tests.scores.settings import few_simulated  # noqa: F401  (a fixture)
 
 pytestmark = pytest.mark.usefixtures("few_simulated")
 
 RAVELED = RaveledModel.of(LINEAR)
-PROGRAMS = ("_covariate_bins", "_norm_bins", "_sum")
+PROGRAMS = ("_covariate_bins", "_number_bins", "_norm_bins", "_sum")
 """What makes the programs that read records; what they leave, without noise, goes to ``with_noise`` alone."""
 
 
@@ -64,10 +64,11 @@ class Spy:
         return self.add_noise(key, whole, unit)
 
 
+@pytest.mark.parametrize("model", [LINEAR, BARE], ids=["simulates", "does not"])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
-def test_what_runs_is_within_the_filter_and_no_noise_is_used_twice(epsilon, monkeypatch):
+def test_what_runs_is_within_the_filter_and_no_noise_is_used_twice(epsilon, model, monkeypatch):
     """Σ 1/multiplier² of what the programs are given, in units, against the μ² that was charged."""
-    plan = dp.plan(LINEAR, 5000, dp.Budget(epsilon, 1e-6))
+    plan = dp.plan(model, 5000, dp.Budget(epsilon, 1e-6))
     spy = Spy(monkeypatch)
     plan.sample(linear_records(), seed=1, progress=False)
     spent = sum(m**-2.0 for m in spy.multipliers)
@@ -120,21 +121,23 @@ def answer(monkeypatch, expected_data=None):
         return run
 
     programs(monkeypatch, made)
-    monkeypatch.setattr(reader_module, "with_noise", lambda key, mean, unit: mean + 50 * rng.normal(size=64))
+    monkeypatch.setattr(reader_module, "with_noise", lambda key, mean, unit: mean + 50 * rng.normal(size=128))
 
 
-def test_nothing_but_the_readers_programs_reads_records(monkeypatch):
+@pytest.mark.parametrize("model", [LINEAR, BARE], ids=["simulates", "does not"])
+def test_nothing_but_the_readers_programs_reads_records(model, monkeypatch):
     """With those replaced by noise, records that cannot be read go through a whole run."""
-    plan, records = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6)), Unreadable()
+    plan, records = dp.plan(model, 5000, dp.Budget(1.0, 1e-6)), Unreadable()
     answer(monkeypatch, records.data)
     outcome = release_sums(plan, records, RandomSource(0), plan.rule)
     assert np.all(np.isfinite(outcome.sums.weighted))
     assert np.all(np.isfinite(outcome.sums.draws(LINEAR, 1, 100, 0)))
 
 
-def test_a_release_depends_on_records_through_what_was_released_alone(monkeypatch):
+@pytest.mark.parametrize("model", [LINEAR, BARE], ids=["simulates", "does not"])
+def test_a_release_depends_on_records_through_what_was_released_alone(model, monkeypatch):
     """The same answers on two data sets: releases that agree to the last bit, quality, notes and settings included."""
-    plan = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6))
+    plan = dp.plan(model, 5000, dp.Budget(1.0, 1e-6))
     other = {"x": np.ones((5000, 2)), "y": np.full(5000, -1e6)}
     made = []
     for data in (linear_records(), other):
@@ -195,6 +198,12 @@ def test_one_record_moves_a_sum_by_twice_the_clip_at_most(kind, width, arguments
         assert moved.max() > 0.9  # the bound is no larger than it must be by much
 
 
+def counted_sizes(data):
+    """Of curvatures: those of the linear model are its covariates' squares."""
+    arguments = (ARGUMENTS[0], 100 * np.eye(3))
+    return reading(data).number_counts(vectors.own_curvatures, arguments, np.tile(4.0 ** np.arange(10), (3, 1)), 1.0)
+
+
 def test_one_record_moves_counts_by_what_is_charged_at_most():
     """√2 for norms, √(2k) for k columns, two covariates and the outcome, in records."""
     edges = np.array([0.1, 1.0, 10.0, 100.0])
@@ -204,7 +213,8 @@ def test_one_record_moves_counts_by_what_is_charged_at_most():
             [reading(data).norm_counts(vectors.scores, ARGUMENTS, edges, 1.0).values for data in neighbours()]
         )
         covariates = np.stack([reading(data).covariate_counts(inner, 1.0).values for data in neighbours()])
-    for counts, most in ((norms, np.sqrt(2)), (covariates, np.sqrt(6))):
+        sizes = np.stack([counted_sizes(data).values for data in neighbours()])
+    for counts, most in ((norms, np.sqrt(2)), (covariates, np.sqrt(6)), (sizes, np.sqrt(6))):
         moved = np.sqrt(np.sum((counts[:, None] - counts[None]) ** 2, axis=(2, 3)))
         assert moved.max() <= most * (1 + 1e-6)
         assert moved.max() > 0.7 * most

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmcmc.raveled import RaveledModel
-from dpmcmc.scores import stages, vectors
+from dpmcmc.scores import foresight, vectors
+from dpmcmc.scores.foresight import SimulatedRecords
 from dpmcmc.scores.measure import clipped, measure
-from dpmcmc.scores.picture import picture, simulated_at
+from dpmcmc.scores.picture import picture
 from dpmcmc.scores.stages import Stages
 from dpmcmc.scores.step import Knowledge, Search, expected, surprise
 from tests.scores.problems import LINEAR, MU, NumbersReader, in_order, linear_posterior, linear_records
@@ -46,10 +47,10 @@ def test_blurred_knowledge_is_that_of_the_sum_of_two_errors(size, seed, log_scal
 def measured(n=5000, theta=TRUTH, mu=MU, seed=0, shares=(0.02, 0.3)):
     reader = NumbersReader(LINEAR, linear_records(n, seed=seed), mu, seed)
     with jax.enable_x64(True):
-        simulation = (jax.random.key(0), linear_records(8192, seed=99)["x"])
-        here = picture(simulated_at(RAVELED, np.array(theta), simulation), np.eye(3), n)
+        simulation = SimulatedRecords(RAVELED, jax.random.key(0), linear_records(8192, seed=99)["x"])
+        here = picture(simulation.at(np.array(theta)), np.eye(3), n)
         arguments = (jnp.asarray(here.theta), jnp.asarray(here.root))
-        found = measure(reader, vectors.scores, arguments, here.features, shares, here.harm, 0.9)
+        found = measure(reader, vectors.scores, arguments, here.features, shares, here.harm)
     return here, found
 
 
@@ -104,8 +105,8 @@ def test_one_sum_finds_the_estimate_without_privacy(far):
         mean, _ = linear_posterior(linear_records(seed=seed))
         here, found = measured(theta=TRUTH + np.array([0.05, 0.1, -0.05]), seed=seed)
         with jax.enable_x64(True):
-            simulation = (jax.random.key(0), jnp.asarray(linear_records(8192, seed=99)["x"]))
-            theta, said = Search(RAVELED, here, found, 5000, simulation, far).run(Knowledge.none(3))
+            simulation = SimulatedRecords(RAVELED, jax.random.key(0), linear_records(8192, seed=99)["x"])
+            theta, said = Search(here, found, 5000, simulation, far).run(Knowledge.none(3))
         away = theta - in_order(LINEAR, mean)
         spread = np.sqrt(np.diag(np.linalg.inv(said.precision)))
         assert np.all(np.abs(away) < 4.5 * spread)
@@ -118,14 +119,13 @@ def test_searches_are_seldom_surprised(monkeypatch):
     Forty of them, if uniform: four below 0.01 have probability 7·10⁻⁴, a median below 0.25 has 3·10⁻⁴ and one above 0.9
     none (the sums allow for errors of the clip that are not there, so somewhat larger ones are expected).
     """
-    monkeypatch.setattr(stages, "FEW", 2048)
+    monkeypatch.setattr(foresight, "FEW", 2048)
     x, chances, errors = linear_records(2048, seed=99)["x"], [], []
     for seed in range(20):
         data = linear_records(seed=seed)
         with jax.enable_x64(True):
-            found, failed = Stages(RAVELED, NumbersReader(LINEAR, data, MU, seed), x, jax.random.key(0)).run(
-                np.zeros(3)
-            )
+            simulation = SimulatedRecords(RAVELED, jax.random.key(0), x)
+            found, failed = Stages(RAVELED, NumbersReader(LINEAR, data, MU, seed), simulation).run(np.zeros(3))
         assert not failed
         chances.extend(found.state.surprises[-2:])
         knowledge = found.knowledge

@@ -6,7 +6,7 @@ as far as each stands out from its noise and from what the clip may have taken o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,19 +14,19 @@ import numpy as np
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.coordinates import kind_axes
-from dpmcmc.scores.measure import believed_matrix, measure, share_for
-from dpmcmc.scores.picture import OF_PRIOR, prior_precision, root_of, simulated_information
+from dpmcmc.scores.foresight import Foresight
+from dpmcmc.scores.measure import LEAST, believed_matrix, measure, share_for
+from dpmcmc.scores.picture import OF_PRIOR, prior_precision
 from dpmcmc.scores.reader import Reader
 
 COUNTS = 0.004  # share of μ² for counts of norms
-LEAST_QUANTILE = 0.95  # of simulated norms; curvatures are clipped no earlier
 UNDESCRIBED = 0.5  # relative error of the information before curvatures are released
-CURVED = (0.25, 4.0)  # curvatures over information that are used as they are
 UNLIKE = 2.5  # information along rare directions may be less like the simulated one, by up to such a factor;
 # where the prior has more of it, what is unlike matters less
 TOLD = 2.0  # standard deviations that the information along a direction must have to be told from none
 NOTHING = 1e3  # relative error along a direction of which nothing is known
 BENDS = 0.2  # relative change of the information, times the length of a move in standard deviations for one record
+BLIND_BENDS = 0.5  # the same where it is not foreseen at all
 FACTORS = (0.1, 10.0)  # by which one release may change the information
 
 
@@ -35,6 +35,7 @@ class Doubt(NamedTuple):
 
     frame: np.ndarray  # information of a record is frame frameᵀ
     errors: np.ndarray  # standard deviations of the numbers of frame⁻¹ information frame⁻ᵀ
+    bends: float = BENDS
 
     @classmethod
     def of_change(cls, frame: np.ndarray, change: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, Doubt]:
@@ -54,6 +55,11 @@ class Doubt(NamedTuple):
         own = np.diag(self.errors)
         return self._replace(errors=self.errors + np.diag(np.where(own * TOLD > 1, NOTHING, 0.0)))
 
+    def elsewhere(self, step: np.ndarray) -> Doubt:
+        """The same after a step, on which the information changes and nothing says how."""
+        change = self.bends * float(np.linalg.norm(self.frame.T @ step))
+        return self._replace(errors=np.minimum(np.hypot(self.errors, change), np.maximum(self.errors, 1.0)))
+
     @property
     def typical(self) -> float:
         """The median over the numbers."""
@@ -62,10 +68,10 @@ class Doubt(NamedTuple):
     def of_move(self, step: np.ndarray) -> np.ndarray:
         """Covariance of the error in where a step ends that was made with this information.
 
-        On the way it changes, by about ``BENDS`` over a standard deviation of the posterior of one record.
+        On the way it changes, by about ``bends`` over a standard deviation of the posterior of one record.
         """
         move, squares = self.frame.T @ step, self.errors**2
-        own = squares @ move**2 + BENDS**2 * np.sum(move**2) ** 2
+        own = squares @ move**2 + self.bends**2 * np.sum(move**2) ** 2
         both = squares * np.outer(move, move)
         return self._back(both - np.diag(np.diag(both)) + np.diag(own))
 
@@ -100,21 +106,19 @@ def learn(
     reader: Reader,
     places: tuple[np.ndarray, np.ndarray],
     known: tuple[np.ndarray, float],
-    simulation: tuple[Any, Any],
+    foresight: Foresight,
     aim: tuple[float, float, float],
 ) -> Curvature:
     """Release curvatures at the first of two ``places``, for records that are thought to come from the second.
 
-    The ratio is ``known`` with a typical error. ``simulation`` is a key and covariates; ``aim`` is the relative error
-    of the information that is aimed at, with a share of μ² between two numbers.
+    The ratio is ``known`` with a typical error. ``aim`` is the relative error of the information that is aimed at, with
+    a share of μ² between two numbers.
     """
     ratio, error = known
     size, at = len(ratio), jnp.asarray(places[0])
-    records = vectors.simulate(model)(simulation[0], jnp.asarray(places[1]), simulation[1])
     precision = prior_precision(model, places[0]) / reader.n
-    lower, offset = _foreseen(model, at, records, simulation, OF_PRIOR * precision)
+    lower, offset, scores, curvatures = foresight.curved(places, OF_PRIOR * precision)
     own, relative = np.linalg.inv(lower), np.linalg.cholesky(ratio)
-    scores = np.asarray(vectors.on_public(model, vectors.scores)((at, jnp.asarray(own)), records))
     inverse = np.linalg.inv(lower @ relative)
     of_all = matrices.power(np.eye(size) + inverse @ precision @ inverse.T, -1, 1e-14)  # information over all precision
     lengths, axes = kind_axes(scores, matrices.power(of_all, 0.5, 1e-14))
@@ -122,32 +126,21 @@ def learn(
     frame = lower @ relative
     inverse = np.linalg.inv(frame)
     to_release = lengths[:, None] * np.stack([axes.T @ own, inverse])
-    expected = np.asarray(vectors.on_public(model, vectors.curvatures)((at, jnp.asarray(to_release[0])), records))
-    longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST_QUANTILE)
+    expected = curvatures(to_release[0])
+    longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST)
     shares = (COUNTS, share_for(2 * longest / reader.mu / reader.n, aim))
     arguments = (at, jnp.asarray(to_release[1]))
-    found = measure(reader, vectors.curvatures, arguments, expected, shares, least=LEAST_QUANTILE)
+    found = measure(reader, vectors.curvatures, arguments, expected, shares, blind=foresight.blind)
     scale = np.outer(lengths, lengths)
     seen = matrices.as_matrix(found.mean(expected, reader.n), size) / scale + inverse @ offset @ inverse.T
     noise = np.sqrt(matrices.as_variances(found.variances(expected, reader.n), size)) / scale
     matters = np.sqrt(np.diag(axes.T @ of_all @ axes))
     unlike = np.minimum(1 / scale, UNLIKE) * np.outer(matters, matters)
     change, left = (unlike * part for part in believed_matrix((seen - np.eye(size)) / unlike, noise / unlike, error))
-    change, doubt = Doubt.of_change(frame, matrices.pooled(np.eye(size) + change, left), left)
+    whole = np.eye(size) + change
+    if foresight.blind:  # nothing says that the curvature is one of a peak; against it, steps are as long
+        whole = matrices.magnitude(whole)
+    change, doubt = Doubt.of_change(frame, matrices.pooled(whole, left), left)
+    if foresight.blind:
+        doubt = doubt._replace(bends=BLIND_BENDS)
     return Curvature(matrices.symmetric(relative @ change @ relative.T), doubt)
-
-
-def _foreseen(
-    model: RaveledModel, at: Any, records: Any, simulation: tuple[Any, Any], known: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """A root of the mean curvature that is foreseen, and what it has beyond that of the records alone.
-
-    Far from where records come from, the mean curvature may be small or none of a peak; then it is raised to a part of
-    the information, for coordinates in which it can be compared with what is released.
-    """
-    here = vectors.simulate(model)(simulation[0], at, simulation[1])
-    fisher = root_of(simulated_information(model, at, here) + known)
-    inverse = np.linalg.inv(fisher)
-    mean = matrices.symmetric(np.nan_to_num(np.asarray(vectors.information(model)(at, records))))
-    raised = fisher @ matrices.positive(inverse @ (mean + known) @ inverse.T, *CURVED) @ fisher.T
-    return root_of(raised), raised - mean

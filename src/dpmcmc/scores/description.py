@@ -17,7 +17,7 @@ import numpy as np
 from dpmcmc.scores import matrices
 from dpmcmc.scores.coordinates import kind_axes
 from dpmcmc.scores.marginals import Marginals, first_edges
-from dpmcmc.scores.measure import believed, believed_matrix, measure, share_for
+from dpmcmc.scores.measure import LEAST, believed, believed_matrix, measure, share_for
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import MEAN_WEIGHT, moments
 
@@ -28,7 +28,6 @@ MOMENTS = (0.06, 0.016, 0.05)  # error of the moments that is aimed at in one ro
 MOST_ROUNDS = 3
 SMALL_CHANGE = 0.3  # of the logarithms of variances in all directions, after which no round follows
 UNKNOWN = 0.5  # error of correlations before moments are released
-LEAST_QUANTILE = 0.95  # of simulated norms; moments are clipped no earlier
 DRAWN = 8192  # simulated covariates that a description is fitted with
 OUTSIDE = 1.2  # simulated covariates may lie so far out, so that their moments can be right
 
@@ -98,9 +97,9 @@ def _refined(reader: Reader, known: Moments, simulated: np.ndarray) -> Moments:
     expected = np.concatenate([MEAN_WEIGHT * away, away[:, where[0]] * away[:, where[1]] * weights], axis=1)
     to_release = matrices.power(known.covariance, -0.5) @ axes * lengths
     arguments = (jnp.asarray(known.mean), jnp.asarray(to_release))
-    longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST_QUANTILE)
+    longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST)
     shares = (NORM_COUNTS, share_for(2 * longest / reader.mu / reader.n, MOMENTS))
-    found = measure(reader, moments, arguments, expected, shares, least=LEAST_QUANTILE)
+    found = measure(reader, moments, arguments, expected, shares)
     numbers, variances = found.mean(expected, reader.n), found.variances(expected, reader.n)
     shift, _ = believed(numbers[:size] / MEAN_WEIGHT, np.sqrt(variances[:size]) / MEAN_WEIGHT, known.error)
     seen = matrices.as_matrix(numbers[size:], size) - np.outer(shift, shift) - np.diag(lengths**2)

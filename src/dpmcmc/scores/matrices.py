@@ -25,6 +25,12 @@ def positive(matrix: np.ndarray, least: float = 0.0, most: float = np.inf) -> np
     return (axes * np.clip(values, least, most)) @ axes.T
 
 
+def magnitude(matrix: np.ndarray) -> np.ndarray:
+    """The symmetric matrix with the same axes and eigenvalues without their signs."""
+    values, axes = np.linalg.eigh(symmetric(matrix))
+    return (axes * np.abs(values)) @ axes.T
+
+
 def correlation(covariance: np.ndarray, floor: float = 1e-4) -> np.ndarray:
     """The correlations of a covariance, positive definite."""
     spread = np.sqrt(np.maximum(np.diag(covariance), 1e-300))

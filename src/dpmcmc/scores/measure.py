@@ -9,11 +9,14 @@ import numpy as np
 from scipy.stats import chi2
 
 from dpmcmc.scores import radius
+from dpmcmc.scores.lengths import SHAPE, Lengths
 from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN, Tails
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
 
+LEAST = 0.95  # quantile of simulated norms; nothing is clipped earlier
 DOUBTFUL = 1.0  # an excess of so many standard deviations of its doubt counts for nothing
+LOPSIDED = 1.4  # of what a clip takes, the part that may point one way, where nothing says which
 SURE = 0.02  # no number is taken to be known better
 SCALES = np.geomspace(0.01, 4.0, 30)  # of differences between what is seen and what was expected
 WIDTHS = 3.0 / chi2.ppf((np.arange(10) + 0.5) / 10, 3.0)  # of the normals that make up a Student t with 3 degrees
@@ -30,6 +33,8 @@ class Measured(NamedTuple):
     doubt: float  # standard deviation of that
     beyond: float  # share of records that are clipped, estimated
     tails: Tails | None = None  # of the norms, which these three are from
+    lengths: Lengths | None = None  # of real vectors, where stand-ins do not know
+    aside: float = 0.0  # standard deviation of each number, for what the clip takes in directions that are not known
 
     def read_with(self, others: Sequence[Tails]) -> Measured:
         """The same, with what counts of norms at other places say of the tail."""
@@ -56,11 +61,16 @@ class Measured(NamedTuple):
         """Of the numbers of that mean: the noise, and errors of what was put back."""
         foreseen, tail = FORESEEN * n * self.foreseen(simulated), radius.tail_direction(simulated)
         unseen = self.unseen**2 * (tail**2 + ASIDE / len(tail))
-        return (self.clip / n) ** 2 * (self.std**2 + foreseen**2 + unseen)
+        return (self.clip / n) ** 2 * (self.std**2 + foreseen**2 + unseen + self.aside**2)
 
     def foreseen(self, simulated: np.ndarray) -> np.ndarray:
         """What the clip takes of the mean over simulated records, over the clip."""
+        simulated = self.as_seen(simulated)
         return np.mean(simulated / self.clip - clipped(simulated, self.clip), axis=0)
+
+    def as_seen(self, simulated: np.ndarray) -> np.ndarray:
+        """Simulated vectors as long as the counts say, where nothing else does."""
+        return simulated if self.lengths is None else self.lengths.carried(simulated)
 
     def lost(self, simulated: np.ndarray, n: int) -> np.ndarray:
         """What the clip takes of the mean over ``n`` records, over the clip: as simulated ones foresee, and the excess
@@ -80,24 +90,32 @@ def measure(
     simulated: np.ndarray,
     shares: tuple[float, float],
     harm: np.ndarray | None = None,
-    least: float = 0.0,
     earlier: Sequence[Tails] = (),
+    blind: bool = False,
 ) -> Measured:
     """Counts of the vectors' norms by the first of ``shares``, then their noisy sum by the second.
 
     ``simulated`` are vectors of simulated records: what the real ones are expected to be like. ``harm`` maps an error
-    of the sum to where its length matters. The radius is at least the quantile ``least`` of the simulated norms.
-    ``earlier`` are norms of such vectors at other places, with the same tail.
+    of the sum to where its length matters. The radius is at least the 95 % quantile of the simulated norms.
+    ``earlier`` are norms of such vectors at other places, with the same tail. If simulated vectors are stand-ins,
+    ``blind`` to how long vectors are, the counts alone say it.
     """
     norms, width = np.linalg.norm(simulated, axis=1), simulated.shape[1]
-    edges = radius.norm_edges(norms)
+    edges = radius.norm_edges(norms, blind)
     counts, std = reader.norm_counts(vectors, arguments, edges, shares[0])
     share = min(shares[1], reader.left)
     noise = 2 * max(1 / (reader.mu * np.sqrt(share)), 1.0)
-    tails = Tails(edges, counts[0], std, norms)
-    clip, excess, doubt, beyond = radius.choose(tails.together(earlier), simulated, harm, noise, least)
+    lengths = Lengths.fitted(edges, counts[0], std, norms, reader.n) if blind else None
+    if lengths is not None:
+        simulated, norms = lengths.carried(simulated), lengths.of(norms)
+        tails = Tails(*radius.folded(edges, counts[0], norms), std, norms, SHAPE)
+    else:
+        tails = Tails(edges, counts[0], std, norms)
+    lopsided = LOPSIDED if blind else 0.0
+    clip, excess, doubt, beyond, taken = radius.choose(tails.together(earlier), simulated, harm, noise, LEAST, lopsided)
     total, std = reader.total(vectors, arguments, clip, width, share)
-    return Measured(total, std, clip, excess / clip, doubt / clip, beyond, tails)
+    aside = lopsided * taken / clip / float(np.sqrt(width))
+    return Measured(total, std, clip, excess / clip, doubt / clip, beyond, None if blind else tails, lengths, aside)
 
 
 def share_for(error: float, aim: tuple[float, float, float]) -> float:
@@ -108,9 +126,9 @@ def share_for(error: float, aim: tuple[float, float, float]) -> float:
 def believed(difference: np.ndarray, noise: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
     """What of noisy differences is believed, number by number, and the standard deviations of what remains unknown.
 
-    The differences are taken to come from one Student t about 0: most are about alike, and some far larger. Its scale is
-    learnt from all of them; before, it is about half of the ``error`` that was expected. Student's t is a mixture of
-    normals, and so is what is known of each difference after it was seen.
+    The differences are taken to come from one Student t about 0: most are about alike, and some far larger. Its scale
+    is learnt from all of them; before, it is about half of the ``error`` that was expected. Student's t is a mixture
+    of normals, and so is what is known of each difference after it was seen.
     """
     variances = np.multiply.outer(np.outer(SCALES**2, WIDTHS), np.ones_like(noise)) + noise**2  # (scale, width, number)
     density = np.exp(-(difference**2) / variances / 2) / np.sqrt(variances) + 1e-300

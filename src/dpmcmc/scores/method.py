@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpmcmc.charge import Purse, of_releases
-from dpmcmc.geometry import check_simulates
+from dpmcmc.geometry import check_real
 from dpmcmc.method import RunFailed, check_budget, posterior_of
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import check_data
@@ -19,11 +19,13 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Receipt
 from dpmcmc.release import Release
 from dpmcmc.scores.plan import MOST_RELEASES, PlannedScores
-from dpmcmc.scores.quality import ScoreQuality
+from dpmcmc.scores.quality import ScoreQuality, least_error
+from dpmcmc.scores.reader import check_smooth
 from dpmcmc.scores.rehearsal import advice, rehearse
 from dpmcmc.scores.run import check_size, run
 
 DRAWS = 2048  # of all chains together
+CANNOT_REHEARSE = "This cannot be rehearsed: the model does not simulate, and no public_data are given"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +33,16 @@ class ScoreRelease:
     """Release sums of scores where the posterior is, and draw from the likelihood that they give.
 
         dp.sample(regression, data, 1.0, 1e-6)                                    # the default for regressions
-        dp.sample(model, data, 1.0, 1e-6, method=dp.ScoreRelease())               # for any smooth model that simulates
+        dp.sample(model, data, 1.0, 1e-6)                                         # and for models that do not simulate
+        dp.sample(model, data, 1.0, 1e-6, method=dp.ScoreRelease())               # for any smooth model
 
     For posteriors that are near normal at the number of records there is. First the distribution of the covariates is
     learnt, if the model has any; then the posterior is found and measured, with clips that follow the records. The
-    number of releases depends on what they show; the budget does not.
+    number of releases depends on what they show; the budget does not. For a model that does not simulate, what is to be
+    expected of records is learnt from the records alone: that costs accuracy, and ``init`` matters more.
 
-    - ``public_data``: public records whose covariates are like the private ones', which then need not be learnt.
+    - ``public_data``: public records whose covariates are like the private ones', which then need not be learnt; for a
+      model that does not simulate, records to begin and to rehearse with.
 
     Guarantee: Gaussian releases under one filter, charged before the first is made.
     Reference: docs/theory/score-release.md, docs/theory/filter.md.
@@ -59,7 +64,7 @@ class ScoreRelease:
         """Fix the filter and charge it. No record is read."""
         budget = check_budget(n, budget)
         public = None if self.public_data is None else check_data(self.public_data)
-        check_simulates(model, None)
+        check_real(model)
         raveled = RaveledModel.of(model)
         check_size(raveled, model)
         purse = Purse(budget, of_releases(MOST_RELEASES), spent)
@@ -87,6 +92,7 @@ class ScorePlan(PlannedScores):
     def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
         """Release the sums of ``data`` and draw. Interrupted, it returns nothing and has spent its budget."""
         posterior = posterior_of(self, data)
+        check_smooth(self.raveled, posterior)
         try:
             return run(self, posterior, RandomSource(seed), progress)
         except Exception as error:
@@ -100,17 +106,32 @@ class ScorePlan(PlannedScores):
     @property
     def expected(self) -> ScoreQuality:
         """What to expect: the middle of the rehearsals."""
+        if not self.rehearsals:
+            raise ValueError(f"{CANNOT_REHEARSE}; at best, means are off by {self.least_error:.2g} of them")
         return self.rehearsals[len(self.rehearsals) // 2]
 
+    @property
+    def least_error(self) -> float:
+        """Error of means, in posterior standard deviations, that the noise has at best: from public numbers."""
+        return least_error(self.rule.mu, self.n, self.raveled.dimension)
+
     def __str__(self) -> str:
-        least, most = self.rehearsals[0].mean_error, self.rehearsals[-1].mean_error
         method = self.describe()
         lines = [
             "Plan: no record is read and nothing is spent yet.",
             f"The release will be {self.guarantee}.",
             f"{method[0].upper()}{method[1:]}; {self.chains} × {self.draws} draws.",
+        ]
+        if not self.rehearsals:
+            lines.append(
+                f"{CANNOT_REHEARSE}. At best, posterior means are off by {self.least_error:.2g} posterior standard "
+                "deviations, which intervals include; expect several times as much. The release will say."
+            )
+            return "\n".join(lines)
+        least, most = self.rehearsals[0].mean_error, self.rehearsals[-1].mean_error
+        lines.append(
             f"Expected, from rehearsals on simulated records: {self.expected.verdict}; posterior means off by "
             f"{least:.2f} to {most:.2f} posterior standard deviations, which intervals include. Real records unlike "
-            "simulated ones can do worse, and the release will say so.",
-        ]
+            "simulated ones can do worse, and the release will say so."
+        )
         return "\n".join([*lines, *filter(None, [advice(self, self.expected)])])

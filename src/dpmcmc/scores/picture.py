@@ -40,6 +40,11 @@ class Picture:
         """The direction of the longest features."""
         return tail_direction(self.features)
 
+    def of_real(self, simulated: np.ndarray) -> np.ndarray:
+        """The information elsewhere, from that of simulated records there, in proportion to what is known here."""
+        found = np.nan_to_num(simulated, posinf=0, neginf=0)
+        return matrices.symmetric(self.stretch @ found @ self.stretch.T)
+
     def posterior_covariance(self, records: float) -> np.ndarray:
         """Of the posterior without privacy, for so many records."""
         return matrices.power(records * self.information + self.prior_precision, -1)
@@ -53,15 +58,6 @@ class Simulated(NamedTuple):
     information: np.ndarray
     prior_precision: np.ndarray
     prior_slope: np.ndarray
-
-
-def simulated_at(model: RaveledModel, theta: np.ndarray, simulation: tuple[Any, Any]) -> Simulated:
-    """At ``theta``, with records simulated with a key and covariates."""
-    at = jnp.asarray(theta)
-    records = vectors.simulate(model)(simulation[0], at, simulation[1])
-    scores = np.asarray(vectors.on_public(model, vectors.scores)((at, jnp.eye(len(theta))), records))
-    slope = np.nan_to_num(np.asarray(vectors.prior_at(model)(at)[1]))
-    return Simulated(theta, scores, simulated_information(model, at, records), prior_precision(model, theta), slope)
 
 
 def picture(simulated: Simulated, ratio: np.ndarray, n: int, root: np.ndarray | None = None) -> Picture:
@@ -78,13 +74,6 @@ def picture(simulated: Simulated, ratio: np.ndarray, n: int, root: np.ndarray | 
     return Picture(theta, information, precision, simulated.prior_slope, stretch, root, scores, scores @ root.T, harm)
 
 
-def information_at(model: RaveledModel, theta: np.ndarray, picture: Picture, simulation: tuple[Any, Any]) -> np.ndarray:
-    """The information at ``theta``, in proportion to what is known of it at the place of a picture."""
-    at = jnp.asarray(theta)
-    found = simulated_information(model, at, vectors.simulate(model)(simulation[0], at, simulation[1]))
-    return matrices.symmetric(picture.stretch @ np.nan_to_num(found, posinf=0, neginf=0) @ picture.stretch.T)
-
-
 def simulated_information(model: RaveledModel, at: Any, records: Any) -> np.ndarray:
     """Minus the mean Hessian, or the mean square of scores where that is not one of a peak: equal in expectation."""
     mean = matrices.symmetric(np.nan_to_num(np.asarray(vectors.information(model)(at, records))))
@@ -97,6 +86,12 @@ def simulated_information(model: RaveledModel, at: Any, records: Any) -> np.ndar
 def prior_precision(model: RaveledModel, theta: np.ndarray) -> np.ndarray:
     """Minus the Hessian of the log prior, where it is one of a peak."""
     return matrices.positive(-np.nan_to_num(np.asarray(vectors.prior_at(model)(jnp.asarray(theta))[2])))
+
+
+def prior_at(model: RaveledModel, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Precision and slope of the prior at a place."""
+    slope = np.nan_to_num(np.asarray(vectors.prior_at(model)(jnp.asarray(theta))[1]))
+    return prior_precision(model, theta), slope
 
 
 def root_of(matrix: np.ndarray) -> np.ndarray:

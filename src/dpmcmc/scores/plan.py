@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.base import ModelLike, PyTree, has
 from dpmcmc.privacy import Budget, GaussianFilter
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Guarantee, Receipt
@@ -34,6 +34,8 @@ class PlannedScores:
     def describe(self) -> str:
         """The method in a few words."""
         first = "the covariates' distribution, then " if self.public_data is None else ""
+        if not has(self.model, "simulate"):
+            first = "the size of curvatures, then "
         return (
             f"{first}sums of scores and curvatures at a moving centre, as many as the search needs; drawing from what "
             "they say costs no further privacy"

@@ -15,6 +15,8 @@ from dpmcmc.scores.stages import Found
 CONTRADICTION = 1e-3  # probability of a last surprise as large, below which the stages contradict each other
 NO_CURVATURE = 0.25  # relative error of the information beyond which steps and intervals cannot be relied on
 HOPELESS = 2.0  # errors of means, in posterior standard deviations, that the noise has at best
+BLIND = 5.0  # so many times that where nothing is foreseen of records
+TELLING = 25.0  # records that carry the information, over the standard deviation of a count's noise with all of μ
 NOT_NORMAL = 1.0  # change of the logarithm of the curvature within the draws beyond which they cannot be relied on
 LIKE_PRIOR = 0.9  # standard deviations over the prior's, of most parameters: the sums say hardly anything
 NOISY = 1.0  # errors of means, in posterior standard deviations, beyond which intervals are mostly noise
@@ -31,6 +33,7 @@ class ScoreQuality(Quality):
     - ``bend``: how much the logarithm of the likelihood's curvature changes within the draws, 0 if it is normal;
     - ``like_prior``: the median of the draws' standard deviations over the prior's, 0 where the prior has none;
     - ``least_error``: the error that one sum would have if everything else were known, from public numbers;
+    - ``telling``: about how many records carry the information, over what noise hides of a count (1/μ);
     - ``clipped``: estimated share of the real records that the last clip shortens;
     - ``stages``: sums of scores that were released; ``failed``: whether arithmetic ended the search early.
     """
@@ -41,6 +44,7 @@ class ScoreQuality(Quality):
     bend: float
     like_prior: float
     least_error: float
+    telling: float
     clipped: float
     stages: int
     failed: bool
@@ -63,6 +67,7 @@ class ScoreQuality(Quality):
             return NOT_USABLE
         if (
             self.least_error > HOPELESS
+            or self.telling < TELLING
             or self.bend > NOT_NORMAL
             or self.like_prior > LIKE_PRIOR
             or not math.isfinite(self.mean_error)
@@ -87,6 +92,11 @@ class ScoreQuality(Quality):
             return (
                 f"So few records cannot tell so many parameters apart under this noise: at best means would be off by "
                 f"{self.least_error:.1f} posterior standard deviations. Remedy: {more}."
+            )
+        if self.telling < TELLING:
+            return (
+                "All that tells of the parameters is in a few records, and the noise hides so few: an outcome that "
+                f"hardly ever happens, or a covariate that hardly varies. Remedy: {more}."
             )
         if self.bend > NOT_NORMAL:
             return (
@@ -126,12 +136,18 @@ def least_error(mu: float, n: int, size: int) -> float:
     return 2 * math.sqrt(size) / (math.sqrt(0.6) * mu * math.sqrt(n))
 
 
+def telling(features: np.ndarray, mu: float, n: int) -> float:
+    """About how many of ``n`` records carry the information, by the kurtosis of their ``features``, times μ."""
+    squares = np.sum(features**2, axis=1)
+    return float(mu * n * np.mean(squares) ** 2 / max(np.mean(squares**2), 1e-300))
+
+
 def of_found(
-    found: Found, covariance: np.ndarray, shape: Normality, temperature: float, least: float, failed: bool
+    found: Found, covariance: np.ndarray, shape: Normality, temperature: float, mu: float, failed: bool
 ) -> ScoreQuality:
     """From the end of a search: the variance that draws have beyond the posterior without privacy.
 
-    ``covariance`` is that of the draws, ``shape`` the likelihood's over them.
+    ``covariance`` is that of the draws, ``shape`` the likelihood's over them, ``mu`` what all releases have together.
     """
     state, here = found.state, found.picture
     private = np.diag(covariance)
@@ -146,7 +162,8 @@ def of_found(
         information_error=state.information_error,
         bend=shape.bend,
         like_prior=float(like_prior),
-        least_error=least,
+        least_error=(BLIND if found.blind else 1.0) * least_error(mu, found.n, len(private)),
+        telling=telling(here.features, mu, found.n),
         clipped=state.sums[-1].found.beyond if state.sums else 0.0,
         stages=len(state.surprises),
         failed=failed,

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 BINS = 28
+WIDER, MORE_BINS = 8.0, 34  # where nothing foresees norms: by how much bins reach farther at both ends
 REACH = 30.0  # the last edge, in root mean squares of simulated norms
 CANDIDATES = 40
 ROWS = 8192  # simulated vectors that candidates are tried on
@@ -39,12 +40,16 @@ class Radius(NamedTuple):
     excess: float  # by how much norms exceed the clip, in all, less the same for simulated records
     doubt: float  # standard deviation of that
     beyond: float  # share of records
+    taken: float = 0.0  # by how much norms exceed the clip, in all
 
 
 class Tails:
     """The real norms beyond q, by simulated ones and noisy counts."""
 
-    def __init__(self, edges: np.ndarray, counts: np.ndarray, std: float, norms: np.ndarray) -> None:
+    def __init__(
+        self, edges: np.ndarray, counts: np.ndarray, std: float, norms: np.ndarray, shape: float = 0.0
+    ) -> None:
+        """``shape`` is the relative error of expected counts beyond which more of them stand out."""
         self.n = max(float(np.sum(counts)), 1.0)
         ordered = np.sort(norms)
         inside, self.norms = np.split(ordered, [int(START * len(norms))])
@@ -57,7 +62,7 @@ class Tails:
         each = np.stack([np.histogram(row, np.append(0.0, edges))[0] for row in np.minimum(self.stretched, edges[-1])])
         self._predicted = self.n * self.share / len(self.norms) * each[:, None, shown] * FACTORS[None, :, None]
         self._below = np.histogram(inside, np.append(0.0, edges))[0][shown] * self.n / len(norms)
-        self._counts, self._std, self.edges = counts[shown], std, edges[shown]
+        self._counts, self._std, self._shape, self.edges = counts[shown], std, shape, edges[shown]
         self._weigh((self,))
 
     def together(self, others: Sequence[Tails]) -> Tails:
@@ -83,7 +88,7 @@ class Tails:
         weights = np.exp(-(cost - np.min(cost)) / 2)
         self.weights = weights / weights.sum()
         fitted = np.sum(self.weights[:, :, None] * self._predicted, axis=(0, 1)) + self._below
-        self.more = _clump(self._counts - fitted, self._std**2 + fitted)
+        self.more = _clump(self._counts - fitted, self._std**2 + fitted + (self._shape * fitted) ** 2)
 
     def excess(self, clip: float) -> tuple[float, float, float]:
         """Mean and standard deviation of Σ(norm − clip)₊ less the simulated records' own, and the share beyond."""
@@ -111,19 +116,29 @@ def tail_direction(simulated: np.ndarray) -> np.ndarray:
     return (over / np.maximum(norms, 1e-300)) @ simulated / max(np.sum(over), 1e-300)
 
 
-def norm_edges(norms: np.ndarray) -> np.ndarray:
-    """Upper edges of the bins of norms; what is larger belongs to the last."""
+def norm_edges(norms: np.ndarray, blind: bool = False) -> np.ndarray:
+    """Upper edges of the bins of norms; what is larger belongs to the last. More of them where stand-ins are blind."""
     low = max(np.median(norms) / 4, 1e-12)
     high = max(REACH * np.sqrt(np.mean(norms**2)), 4 * np.max(norms), 10 * low)
-    return np.geomspace(low, high, BINS)
+    return np.geomspace(low / WIDER, high * WIDER, MORE_BINS) if blind else np.geomspace(low, high, BINS)
 
 
-def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray | None, noise: float, least: float) -> Radius:
+def folded(edges: np.ndarray, counts: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bins and counts without those far beyond ``norms``, which are mostly noise: what they have is in the last."""
+    last = int(np.searchsorted(edges, max(REACH * np.sqrt(np.mean(norms**2)), 4 * np.max(norms))))
+    last = min(max(last, 2), len(edges) - 1)
+    return edges[: last + 1], np.append(counts[:last], np.sum(counts[last:]))
+
+
+def choose(
+    tails: Tails, simulated: np.ndarray, harm: np.ndarray | None, noise: float, least: float, lopsided: float = 0.0
+) -> Radius:
     """The best radius for sums whose noise has standard deviation ``noise`` times the radius in each number.
 
     ``simulated`` vectors, one row each, say what to expect; ``harm`` maps an error of the sum to where its length is
     the harm it does, for scores; without it, for other vectors, all numbers matter alike. The radius is at least the
-    quantile ``least`` of the simulated norms.
+    quantile ``least`` of the simulated norms. What the clip takes may point any way, with a mean of so much of its
+    length as ``lopsided`` says.
     """
     shrinks = harm is not None  # what is clipped of scores tells less of the parameters
     harm = np.eye(simulated.shape[1]) if harm is None else harm
@@ -138,9 +153,11 @@ def choose(tails: Tails, simulated: np.ndarray, harm: np.ndarray | None, noise: 
         kept = np.minimum(clip / np.maximum(norms, 1e-300), 1.0)
         lost = tails.n / len(norms) * ((1 - kept) @ harmed)
         bias = spread * ((UNFORESEEN * excess) ** 2 + doubt**2) + FORESEEN**2 * (lost @ lost)
+        taken = max(tails.n * float(np.mean(np.maximum(norms - clip, 0.0))) + excess, 0.0)
+        bias += (lopsided * taken) ** 2 * total_harm / simulated.shape[1]
         total = total_harm * (noise * clip) ** 2 + bias
         if shrinks:
             total /= (kept @ norms**2 / np.sum(norms**2)) ** 2
         if total < least_harm:
-            best, least_harm = Radius(float(clip), excess, doubt, beyond), total
+            best, least_harm = Radius(float(clip), excess, doubt, beyond, taken), total
     return best

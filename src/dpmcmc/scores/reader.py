@@ -13,11 +13,11 @@ from jax import Array
 from dpmcmc.mechanisms.counts import Histograms, weighted_counts
 from dpmcmc.mechanisms.gaussian_sum import GaussianSum, whole_total
 from dpmcmc.mechanisms.noise import padded, with_noise
-from dpmcmc.models.base import PyTree
+from dpmcmc.models.base import PyTree, model_name
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import GaussianFilter, Spending
 from dpmcmc.raveled import RaveledModel
-from dpmcmc.scores.vectors import Arguments, Vectors, described
+from dpmcmc.scores.vectors import Arguments, Vectors, curvatures, described
 
 
 class Noisy(NamedTuple):
@@ -57,6 +57,11 @@ class Reader:
         columns, bins = edges.shape[0], edges.shape[1] + 1
         return self._counts(_covariate_bins(self.model), jnp.asarray(edges), columns, bins, share)
 
+    def number_counts(self, vectors: Vectors, arguments: Arguments, edges: np.ndarray, share: float) -> Noisy:
+        """Noisy counts (k, bins) of the numbers of vectors between inner ``edges`` (k, bins − 1); NaN as 0."""
+        inner = (*map(jnp.asarray, arguments), jnp.asarray(edges))
+        return self._counts(_number_bins(self.model, vectors), inner, edges.shape[0], edges.shape[1] + 1, share)
+
     def norm_counts(self, vectors: Vectors, arguments: Arguments, edges: np.ndarray, share: float) -> Noisy:
         """Noisy counts (1, bins) of the norms of vectors, up to each of the ``edges``; larger ones are in the last."""
         inner = (*map(jnp.asarray, arguments), jnp.asarray(edges[:-1]))
@@ -86,10 +91,36 @@ class Reader:
         return jnp.asarray(self._keys[self._spending.releases - 1])
 
 
+def check_smooth(model: RaveledModel, posterior: Posterior) -> None:
+    """Refuse log likelihoods that cannot be differentiated twice, by the types of the records alone."""
+    with jax.enable_x64(True):
+        theta = jnp.zeros(model.dimension)
+        try:
+            jax.eval_shape(lambda records: curvatures(model, (theta, jnp.eye(len(theta))), records), posterior.data)
+        except Exception as error:
+            raise ValueError(
+                f"the log likelihood of {model_name(model.model)} cannot be differentiated twice, which sums of scores "
+                f"and curvatures need: {type(error).__name__}: {str(error).splitlines()[0]}. Give one of: a log "
+                "likelihood of jax.numpy functions that has derivatives; dp.Model(..., simulate=f) and "
+                "method=dp.LikelihoodRelease(), which needs none; or a chain, method=dp.dp_barker(step=..., clip=...)"
+            ) from error
+
+
 @lru_cache(maxsize=32)
 def _covariate_bins(model: RaveledModel) -> Any:
     def bins(edges: Array, records: PyTree) -> Array:
         rows = described(model, records)
+        return jax.vmap(lambda edge, column: jnp.searchsorted(edge, column, side="right"), (0, 1), 1)(edges, rows)
+
+    return _compiled_counts(bins)
+
+
+@lru_cache(maxsize=32)
+def _number_bins(model: RaveledModel, vectors: Vectors) -> Any:
+    def bins(arguments: tuple[Array, ...], records: PyTree) -> Array:
+        *inner, edges = arguments
+        rows = vectors(model, (inner[0], inner[1]), records)
+        rows = jnp.where(jnp.isnan(rows), 0.0, rows)
         return jax.vmap(lambda edge, column: jnp.searchsorted(edge, column, side="right"), (0, 1), 1)(edges, rows)
 
     return _compiled_counts(bins)

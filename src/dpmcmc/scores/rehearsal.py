@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpmcmc.models.base import has
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import GaussianFilter
 from dpmcmc.randomness import RandomSource
@@ -22,10 +23,12 @@ SIGNAL = 0.2  # how far from the start, over draws of the prior, records are sim
 
 
 def rehearse(plan: PlannedScores, seed: int = 0) -> tuple[ScoreQuality, ...]:
-    """Whole runs on simulated records, or on the public data.
+    """Whole runs on simulated records, or on the public data; none for models that do not simulate, without those.
 
     A run on m records with μ√(n/m) has the error, in posterior standard deviations, of one on n with μ.
     """
+    if plan.public_data is None and not has(plan.model, "simulate"):
+        return ()
     runs = []
     for trial in range(1 if plan.public_data is not None else TRIALS):
         with jax.enable_x64(True):

@@ -20,14 +20,19 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.description import describe
+from dpmcmc.scores.foresight import FEW, Foresight, SimulatedRecords
 from dpmcmc.scores.marginals import BINS
 from dpmcmc.scores.normality import over_draws
 from dpmcmc.scores.plan import PlannedScores
-from dpmcmc.scores.quality import ScoreQuality, least_error, of_found
+from dpmcmc.scores.quality import ScoreQuality, of_found
 from dpmcmc.scores.reader import Reader
-from dpmcmc.scores.stages import FEW, MANY, Stages
+from dpmcmc.scores.stages import Stages
+from dpmcmc.scores.stand_in import BINS as SIZE_BINS
+from dpmcmc.scores.stand_in import of_sizes
 from dpmcmc.scores.sums import ScoreSums
 from dpmcmc.scores.vectors import covariates_of
+
+MANY = 32_768  # simulated records
 
 
 class Outcome(NamedTuple):
@@ -72,17 +77,25 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         source.advance()  # no noise is ever drawn twice
         reader = Reader(plan.raveled, posterior.on_device(), rule, keys)
         rng = np.random.default_rng(public)
-        x, alike = _described(plan, reader, rng)
-        stages = Stages(plan.raveled, reader, x, jax.random.key(public))
-        found, failed = stages.run(_begin(plan, alike, jax.random.key(public)))
+        foresight, theta = _prepared(plan, reader, rng, jax.random.key(public))
+        found, failed = Stages(plan.raveled, reader, foresight).run(theta)
         records = plan.temperature * reader.n
         said = found.knowledge.blurred(found.record_width() / records)
         private = matrices.power(said.precision + found.picture.prior_precision, -1, 1e-14)
-        shape = over_draws(plan.raveled, found.picture, private, records, (stages.key, stages.few), public)
-        least = least_error(reader.mu, reader.n, len(private))
-        quality = of_found(found, private, shape, plan.temperature, least, failed)
+        shape = over_draws(found.picture, private, records, foresight, public)
+        quality = of_found(found, private, shape, plan.temperature, reader.mu, failed)
     precision = tuple(map(tuple, said.precision.tolist()))
     return Outcome(ScoreSums(precision, tuple(said.weighted.tolist()), tuple(found.state.theta.tolist())), quality)
+
+
+def _prepared(plan: PlannedScores, reader: Reader, rng: np.random.Generator, key: Any) -> tuple[Foresight, np.ndarray]:
+    """What is expected of records, from public knowledge and first releases, and where the search begins."""
+    if has(plan.model, "simulate"):
+        x, alike = _described(plan, reader, rng)
+        return SimulatedRecords(plan.raveled, key, x), _begin(plan, alike, key)
+    public = None if plan.public_data is None else jax.tree.map(jnp.asarray, plan.public_data)
+    theta = _begin(plan, public, key)
+    return of_sizes(reader, theta, rng, MANY), theta
 
 
 def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -125,9 +138,11 @@ def _begin(plan: PlannedScores, records: Any, key: Any) -> np.ndarray:
 
 def check_size(raveled: RaveledModel, model: Any) -> None:
     """Refuse, before anything is charged, models with more numbers to sum than a release can hold."""
-    covariates = covariate_count(raveled, model) if has(model, "covariates") else 0
+    simulates = has(model, "simulate")
+    covariates = covariate_count(raveled, model) if simulates and has(model, "covariates") else 0
     wanted = max(covariates * (covariates + 3) // 2, raveled.dimension * (raveled.dimension + 1) // 2)
-    if max(wanted, BINS * (covariates + 1)) > MOST_COORDINATES:
+    counts = BINS * (covariates + 1) if simulates else SIZE_BINS * raveled.dimension
+    if max(wanted, counts) > MOST_COORDINATES:
         raise ValueError(
             f"{covariates} covariates and {raveled.dimension} parameters have {wanted} second moments or curvatures, "
             f"and at most {MOST_COORDINATES} numbers can be released at once; take fewer, or another method"

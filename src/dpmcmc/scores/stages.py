@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.stats import chi2
@@ -19,11 +18,12 @@ from scipy.stats import chi2
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.curvature import UNDESCRIBED, Doubt, learn
+from dpmcmc.scores.foresight import Foresight
 from dpmcmc.scores.measure import measure
-from dpmcmc.scores.picture import Picture, Simulated, picture, simulated_at
+from dpmcmc.scores.picture import Picture, Simulated, picture
 from dpmcmc.scores.reader import Reader
-from dpmcmc.scores.recall import Released, near, recalled, tails
-from dpmcmc.scores.step import REACH, Knowledge, Search, of_prior, sampling, surprise
+from dpmcmc.scores.recall import NEAR, Released, near, recalled, tails
+from dpmcmc.scores.step import Knowledge, Search, of_prior, sampling, surprise
 
 SCOUT, APPROACH, FIRST_HALF, LAST = (0.008, 0.03), (0.02, 0.12), (0.06, 0.42), (0.1, 1.0)
 """Shares for counts of norms and for a sum: of μ² for scouts, of what is left of it for the others."""
@@ -33,10 +33,12 @@ CURVATURE_OF_SCOUT, CURVATURE_OF_APPROACH = (0.12, 0.006, 0.03), (0.06, 0.01, 0.
 
 MOST_SCOUTS = 6
 ENOUGH_LEFT = 0.5  # of μ², below which no scout is sent
-LEAST_OF_SCORES = 0.95  # quantile of simulated norms; scores are clipped no earlier
+BLIND_SCOUTS, BLIND_SCOUT = 9, (0.02, 0.03)
+"""The same where nothing is foreseen: searches take longer, and lengths are known from counts alone."""
+
+OF_BLIND = 3  # the last sums so many are used at the end: those of scouts have clips that were chosen with less
 WELL_KNOWN = 0.15  # relative error of the information at which scouts may end
 CHANGES = 0.5  # of the logarithm of the information between scouts, beyond its error, for them to end
-FEW, MANY = 8192, 32_768  # simulated records
 UNLIKELY = 1e-4  # a surprise of smaller probability makes earlier sums forgotten
 
 
@@ -47,6 +49,7 @@ class State:
     theta: np.ndarray
     ratio: np.ndarray  # real over simulated information
     doubt: Doubt | None = None  # of the information; None before curvatures are released
+    learnt: np.ndarray | None = None  # where curvatures were released last
     moved: float = np.inf  # squared length of the last move, in standard deviations of its sum's noise
     surprises: tuple[float, ...] = ()  # probabilities of surprises as large, stage by stage
     sums: tuple[Released, ...] = ()  # that nothing contradicts
@@ -64,6 +67,7 @@ class Found(NamedTuple):
     picture: Picture
     knowledge: Knowledge
     n: int
+    blind: bool  # whether nothing was foreseen of records
 
     def record_width(self) -> np.ndarray:
         """Covariance of what the likelihood of one record leaves open, with the doubt about the information."""
@@ -72,13 +76,10 @@ class Found(NamedTuple):
 
 
 class Stages:
-    """One run: the records behind a reader, and covariates ``x`` like theirs for simulated ones."""
+    """One run: the records behind a reader, and what they are expected to be like."""
 
-    def __init__(self, model: RaveledModel, reader: Reader, x: np.ndarray, key: Any) -> None:
-        self.model, self.reader, self.n, self.key = model, reader, reader.n, key
-        with jax.enable_x64(True):
-            self.many = jnp.asarray(x)
-        self.few = self.many[:FEW]
+    def __init__(self, model: RaveledModel, reader: Reader, foresight: Foresight) -> None:
+        self.model, self.reader, self.n, self.foresight = model, reader, reader.n, foresight
         self._simulated: dict[bytes, Simulated] = {}
         self._pictures: tuple[bytes, dict[Any, Picture]] = (b"", {})  # with the newest ratio
 
@@ -92,14 +93,19 @@ class Stages:
         except (np.linalg.LinAlgError, ArithmeticError):  # what was released is kept
             failed = True
         if self.state.doubt is not None:
-            self.state = replace(self.state, doubt=self.state.doubt.cautious())
+            self.state = replace(self.state, doubt=self._here(self.state).cautious())
+        if self.foresight.blind:
+            self.state = replace(self.state, sums=self.state.sums[-OF_BLIND:])
         here = self._picture(self.state)
-        return Found(self.state, here, self._recalled(self.state, here)[0], self.n), failed
+        return Found(self.state, here, self._recalled(self.state, here)[0], self.n, self.foresight.blind), failed
 
     def _search(self) -> None:
-        for _ in range(MOST_SCOUTS):
+        most, shares = MOST_SCOUTS, SCOUT
+        if self.foresight.blind:
+            most, shares = BLIND_SCOUTS, BLIND_SCOUT
+        for _ in range(most):
             before = self.state
-            self.state = self._moved(self.state, SCOUT, CURVATURE_OF_SCOUT)
+            self.state = self._moved(self.state, shares, CURVATURE_OF_SCOUT)
             if self._settled(before, self.state) or self.reader.left < ENOUGH_LEFT:
                 break
         self.state = self._moved(self.state, self._of_left(APPROACH), CURVATURE_OF_APPROACH)
@@ -112,7 +118,7 @@ class Stages:
     def _picture(self, state: State, root: np.ndarray | None = None) -> Picture:
         place, ratio = state.theta.tobytes(), state.ratio.tobytes()
         if place not in self._simulated:
-            self._simulated[place] = simulated_at(self.model, state.theta, (self.key, self.many))
+            self._simulated[place] = self.foresight.at(state.theta)
         if self._pictures[0] != ratio:
             self._pictures = ratio, {}
         pictures, key = self._pictures[1], (place, None if root is None else root.tobytes())
@@ -127,21 +133,18 @@ class Stages:
         """
         here = self._picture(state)
         arguments = (jnp.asarray(here.theta), jnp.asarray(here.root))
-        earlier = tails(near(state.sums, here, self.n))
-        found = measure(
-            self.reader, vectors.scores, arguments, here.features, shares, here.harm, LEAST_OF_SCORES, earlier
-        )
-        few = (self.key, self.few)
+        earlier, blind = tails(near(state.sums, here, self.n)), self.foresight.blind
+        found = measure(self.reader, vectors.scores, arguments, here.features, shares, here.harm, earlier, blind)
         if aim is not None:
-            search = Search(self.model, here, found, self.n, few, far=True)
+            search = Search(here, found, self.n, self.foresight, far=True)
             remembered, _ = self._remembered(state, search)
             place = search.run(self._of_parameters(here, remembered))[0]
-            if aim != CURVATURE_OF_SCOUT or not self._out_of_reach(here, place):
-                known = (state.ratio, state.information_error)
-                ratio, doubt = learn(self.model, self.reader, (state.theta, place), known, few, aim)
-                state = replace(state, ratio=ratio, doubt=doubt)
+            if self.foresight.blind or aim != CURVATURE_OF_SCOUT or not self._out_of_reach(here, place):
+                known = (state.ratio, UNDESCRIBED if state.doubt is None else self._here(state).typical)
+                ratio, doubt = learn(self.model, self.reader, (state.theta, place), known, self.foresight, aim)
+                state = replace(state, ratio=ratio, doubt=doubt, learnt=state.theta)
                 here = self._picture(state, here.root)
-        search = Search(self.model, here, found, self.n, few, far=aim is not None)
+        search = Search(here, found, self.n, self.foresight, far=aim is not None)
         remembered, chance = self._remembered(state, search)
         place, said = search.run(self._of_parameters(here, remembered))
         if state.doubt is not None:
@@ -156,6 +159,18 @@ class Stages:
             surprises=(*state.surprises, chance),
             sums=(*(() if chance < UNLIKELY else state.sums), Released(here.theta, here.root, found, said)),
         )
+
+    def _here(self, state: State) -> Doubt:
+        """What is known of the information where the search is now, and not where curvatures were released."""
+        assert state.doubt is not None
+        if not self.foresight.blind or state.learnt is None:
+            return state.doubt
+        return state.doubt.elsewhere(state.theta - state.learnt)
+
+    def _distance(self, state: State) -> float:
+        """Of the last move, in standard deviations of the posterior of one record."""
+        step = state.theta - state.sums[-1].theta
+        return float(np.sqrt(step @ self._picture(state).information @ step))
 
     def _recalled(self, state: State, here: Picture) -> tuple[Knowledge, Knowledge]:
         """What sums that are near say, and the others."""
@@ -172,7 +187,7 @@ class Stages:
     def _out_of_reach(self, here: Picture, place: np.ndarray) -> bool:
         """Whether a search ended where its sum can no longer tell."""
         away = place - here.theta
-        return bool(away @ (here.information + here.prior_precision / self.n) @ away > 0.9 * REACH**2)
+        return bool(away @ (here.information + here.prior_precision / self.n) @ away > 0.9 * self.foresight.reach**2)
 
     def _centre(self, here: Picture, known: Knowledge, place: np.ndarray) -> tuple[np.ndarray, bool]:
         """The mode of the posterior as far as it is known, within reach, and whether the search went out of it."""
@@ -180,7 +195,7 @@ class Stages:
             return place, True
         shape, posterior = here.information + here.prior_precision / self.n, self._of_parameters(here, known)
         step = matrices.power(posterior.precision, -1, 1e-14) @ posterior.weighted - here.theta
-        return here.theta + step * min(1.0, REACH / max(np.sqrt(step @ shape @ step), 1e-300)), False
+        return here.theta + step * min(1.0, self.foresight.reach / max(np.sqrt(step @ shape @ step), 1e-300)), False
 
     def _remembered(self, state: State, search: Search) -> tuple[Knowledge, float]:
         """What earlier sums say, unless the new one contradicts them; and the probability of such a surprise."""
@@ -196,8 +211,8 @@ class Stages:
         """Whether the last scout moved no farther than its noise, and the information no longer changes much."""
         size = len(after.theta)
         change = np.log(np.abs(np.linalg.eigvals(np.linalg.solve(before.ratio, after.ratio))))
-        limit = max(
-            CHANGES, 3 * after.information_error * np.sqrt(size)
-        )  # errors of all numbers move eigenvalues so far
+        limit = max(CHANGES, 3 * after.information_error * np.sqrt(size))  # errors of all numbers move eigenvalues
         still = bool(np.all(np.abs(change) < limit))
+        if self.foresight.blind and self._distance(after) > NEAR:
+            return False
         return after.moved < 2 * (size + 3 * np.sqrt(2 * size)) and still and after.information_error < WELL_KNOWN

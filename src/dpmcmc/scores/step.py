@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
-from dpmcmc.raveled import RaveledModel
-from dpmcmc.scores import matrices, vectors
+from dpmcmc.scores import matrices
+from dpmcmc.scores.foresight import Foresight
 from dpmcmc.scores.measure import Measured, clipped
-from dpmcmc.scores.picture import Picture, information_at
+from dpmcmc.scores.picture import Picture
 from dpmcmc.scores.radius import ASIDE, FORESEEN
 
 ITERATIONS, HALVINGS = 25, 5
-REACH = 2.0  # how far a sum can tell, in standard deviations of the posterior of one record
 SMALL_GAIN = 0.02  # nats that a step must promise to be taken
 
 
@@ -77,16 +75,21 @@ class Expected(NamedTuple):
 def expected(picture: Picture, found: Measured, n: int) -> Expected:
     """By simulated records. Scores average to zero and minus the Hessian is their derivative: only the clip's part is
     simulated."""
-    lost = picture.features / found.clip - clipped(picture.features, found.clip)
+    features = found.as_seen(picture.features)
+    lost = features / found.clip - clipped(features, found.clip)
     mean, tail, size = lost.mean(axis=0), picture.tail, len(picture.theta)
     even = np.eye(size) / size
     shared = (FORESEEN * n) ** 2 * (np.outer(mean, mean) + mean @ mean * even) / 2
     shared += found.unseen**2 * (np.outer(tail, tail) + ASIDE * even)
+    shared += found.aside**2 * np.eye(size)
+    shortened = lost.T @ picture.scores / len(lost)
+    if found.lengths is not None:  # the information is the mean product of features and scores, whatever their lengths
+        shortened *= found.lengths.shared(picture.features)
     return Expected(
         mean=-(mean + found.seen / n * tail),
         to_features=picture.root / found.clip,
         information=picture.information,
-        shortened=lost.T @ picture.scores / len(lost),
+        shortened=shortened,
         noise=found.std**2 * np.eye(size) + shared,
         shared=shared,
     )
@@ -103,15 +106,12 @@ def surprise(picture: Picture, found: Measured, at: Expected, before: Knowledge,
 class Search:
     """Gauss–Newton for the parameters that explain a sum, earlier knowledge and the prior together.
 
-    ``simulation`` is a key and covariates. Where the centre is ``far`` from the posterior, what the sum should be is
-    simulated; near it, its change is more exact by the information here and there.
+    Where the centre is ``far`` from the posterior, what the sum should be is simulated; near it, its change is more
+    exact by the information here and there.
     """
 
-    def __init__(
-        self, model: RaveledModel, picture: Picture, found: Measured, n: int, simulation: tuple[Any, Any], far: bool
-    ) -> None:
-        self.model, self.picture, self.found, self.n, self.far = model, picture, found, n, far
-        self.key, self.x = simulation
+    def __init__(self, picture: Picture, found: Measured, n: int, foresight: Foresight, far: bool) -> None:
+        self.picture, self.found, self.n, self.foresight, self.far = picture, found, n, foresight, far
         self.at = expected(picture, found, n)
         self.weight = np.linalg.inv(self.at.noise)  # of what the sum says of the estimate without privacy
         chance = n**2 * self.at.derivative @ sampling(picture, n) @ self.at.derivative.T
@@ -120,15 +120,11 @@ class Search:
 
     def _simulated(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean of clipped features, less that at the centre where it is near, and its derivative."""
-        centre, stretch = self.picture.theta, self.picture.stretch
-        if not self.far:
-            there = information_at(self.model, theta, self.picture, (self.key, self.x))
-            return self.at.change(theta - centre, there), self.at.derivative_with(there)
-        moved = jnp.asarray(centre + stretch.T @ (theta - centre))  # real records are that much more sensitive
-        arguments = (jnp.asarray(centre), jnp.asarray(self.picture.root @ stretch))
-        run = vectors.clipped_moments(self.model)
-        mean, slope, _ = run(self.key, moved, self.x, arguments, jnp.asarray(self.found.clip))
-        return np.asarray(mean), np.asarray(slope) @ stretch.T
+        simulated = self.foresight.clipped(self.picture, theta, self.found.clip) if self.far else None
+        if simulated is not None:
+            return simulated
+        there = self.picture.of_real(self.foresight.information(theta))
+        return self.at.change(theta - self.picture.theta, there), self.at.derivative_with(there)
 
     def _residual(self, mean: np.ndarray) -> np.ndarray:
         """The sum less what it should be; the difference from the centre is simulated, with the same randomness."""
@@ -160,7 +156,7 @@ class Search:
         """The step, cut where it would leave the ball in which the sum is trusted, and what it promises."""
         shape = self.picture.information + self.picture.prior_precision / self.n
         so_far = theta - self.picture.theta
-        a, b, c = step @ shape @ step, so_far @ shape @ step, so_far @ shape @ so_far - REACH**2
+        a, b, c = step @ shape @ step, so_far @ shape @ step, so_far @ shape @ so_far - self.foresight.reach**2
         cut = 1.0 if a + 2 * b + c <= 0 else (np.sqrt(max(b**2 - a * c, 0.0)) - b) / a
         return cut * step, cut * float(gradient @ step)
 
