@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtr
 
@@ -51,7 +52,7 @@ class Marginals:
     def quantiles(self, ranks: np.ndarray) -> np.ndarray:
         """Covariates (n, k) at ranks in [0, 1]."""
         rows = zip(ranks.T, self.cumulated, self.edges, strict=True)
-        return np.stack([np.interp(rank, sums, edge) for rank, sums, edge in rows], axis=1)
+        return np.stack([_between(rank, sums, edge) for rank, sums, edge in rows], axis=1)
 
     def from_normals(self, normals: np.ndarray) -> np.ndarray:
         """Covariates from standard normals (n, k), correlated as one likes."""
@@ -61,6 +62,13 @@ class Marginals:
         """Edges at quantiles; in the ``last`` round with wide bins for the tails beyond the middle 98 %."""
         rows = zip(self.cumulated, self.edges, strict=True)
         return np.stack([_finer(sums, edges, last) for sums, edges in rows])
+
+
+def _between(ranks: np.ndarray, cumulated: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Quantiles, smooth and increasing between edges: even bins would make bell-shaped covariates wider than they are."""
+    return np.clip(
+        PchipInterpolator(cumulated, edges)(np.clip(ranks, cumulated[0], cumulated[-1])), edges[0], edges[-1]
+    )
 
 
 def first_edges(covariates: int) -> np.ndarray:
