@@ -178,7 +178,7 @@ def test_a_model_without_covariates():
         "log_scale": (2, 1024),
     }
     assert release.quality.verdict == USABLE
-    std = data.std()
+    std = (data - data.mean(axis=0)).std()
     made = flat_draws(release)
     exact = np.concatenate([[np.log(std)], data.mean(axis=0)])  # in the order of the release
     spread = np.array([np.sqrt(1 / (4 * 400)), *[std / np.sqrt(400)] * 2])
@@ -207,6 +207,7 @@ GOOD = {
     "bend": 0.1,
     "like_prior": 0.1,
     "least_error": 0.2,
+    "telling": 100.0,
     "clipped": 0.01,
     "stages": 5,
     "failed": False,
@@ -224,6 +225,7 @@ GOOD = {
         ({"information_error": 0.3}, NOT_USABLE, "hides how much the records tell"),
         ({"bend": 1.5}, NOT_USABLE, "far from normal"),
         ({"least_error": 3.0}, NOT_USABLE, "at best means would be off by 3.0"),
+        ({"telling": 10.0}, NOT_USABLE, "in a few records, and the noise hides so few"),
         ({"like_prior": 0.95}, NOT_USABLE, "hardly more than the prior"),
         ({"failed": True}, NOT_USABLE, "ended early for numerical reasons"),
         ({"mean_error": float("nan")}, NOT_USABLE, ""),

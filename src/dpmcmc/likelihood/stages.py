@@ -29,6 +29,7 @@ WIDER = 1.5  # the normal that a stage's particles begin from, over the last sta
 PILOT_POWER = 0.25  # of the posterior that is the next stage's region
 MOST_NATS = 1e4  # a pilot's likelihood spans over its region: about a hundred times narrower, no more at a time
 TRUSTED = 0.95  # share of the region within which an incomplete basis is used at all
+MOST_BEYOND = 0.5  # share of a pilot's draws outside of its region from which on the next region holds both
 MARGIN = 2.0  # real records may be less well caught than simulated ones
 
 NUMERICAL = (np.linalg.LinAlgError, ArithmeticError, ValueError)
@@ -95,7 +96,7 @@ def run_stages(task: Task, sums: Sums, key: Any) -> Draws:
                 raise
             return _failed(task, stages, points, unconverged, keys[3])
         unconverged += not found.converged
-        left = stages[-1].beyond(found.cloud) > stages[-1].edge.limit(len(found.cloud))
+        left = stages[-1].beyond(found.cloud) > MOST_BEYOND
         new = found.cloud.reshape(-1, points.shape[1])
         if left and index < len(task.noise) - 1:  # the next region holds both, as either may be right
             widened, new = widened + 1, np.concatenate([new, points])

@@ -24,7 +24,7 @@ UNDESCRIBED = 0.5  # relative error of the information before curvatures are rel
 UNLIKE = 2.5  # information along rare directions may be less like the simulated one, by up to such a factor;
 # where the prior has more of it, what is unlike matters less
 TOLD = 2.0  # standard deviations that the information along a direction must have to be told from none
-NOTHING = 1e3  # relative error along a direction of which nothing is known
+NOTHING = 30.0  # relative error along a direction of which nothing is known
 BENDS = 0.2  # relative change of the information, times the length of a move in standard deviations for one record
 BLIND_BENDS = 0.5  # the same where it is not foreseen at all
 FACTORS = (0.1, 10.0)  # by which one release may change the information

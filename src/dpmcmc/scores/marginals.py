@@ -65,10 +65,9 @@ class Marginals:
 
 
 def _between(ranks: np.ndarray, cumulated: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Quantiles, smooth and increasing between edges: even bins would make bell-shaped covariates wider than they are."""
-    return np.clip(
-        PchipInterpolator(cumulated, edges)(np.clip(ranks, cumulated[0], cumulated[-1])), edges[0], edges[-1]
-    )
+    """Quantiles, smooth and increasing between edges: uniform bins would make bell-shaped covariates too wide."""
+    found = PchipInterpolator(cumulated, edges)(np.clip(ranks, cumulated[0], cumulated[-1]))
+    return np.clip(found, edges[0], edges[-1])
 
 
 def first_edges(covariates: int) -> np.ndarray:

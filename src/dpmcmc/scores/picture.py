@@ -18,6 +18,7 @@ from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.coordinates import metric
 from dpmcmc.scores.radius import tail_direction
 
+NEXT_TO_NOTHING = 1e-10  # of the prior's precision, per record
 OF_PRIOR = 0.01  # so much of the prior's precision joins the information where two are compared: some may have none
 
 
@@ -34,6 +35,11 @@ class Picture:
     scores: np.ndarray  # of simulated records, stretched
     features: np.ndarray  # the same, times the root
     harm: np.ndarray  # from features to standard deviations of the posterior
+
+    @property
+    def some_information(self) -> np.ndarray:
+        """The information, with next to nothing of the prior's where there is none: it can be inverted."""
+        return self.information + NEXT_TO_NOTHING * self.prior_precision
 
     @cached_property
     def tail(self) -> np.ndarray:

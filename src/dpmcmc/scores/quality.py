@@ -152,7 +152,8 @@ def of_found(
     state, here = found.state, found.picture
     private = np.diag(covariance)
     records = temperature * found.n
-    exact = np.diag(matrices.power(records * shape.information + here.prior_precision, -1, 1e-14))
+    tells = matrices.power(found.record_width(shape.information) / records, -1, 1e-14)
+    exact = np.diag(matrices.power(tells + here.prior_precision, -1, 1e-14))
     prior = np.diag(here.prior_precision)
     known = prior > 0
     like_prior = np.median(np.sqrt(private[known] * prior[known])) if known.any() else 0.0

@@ -69,9 +69,15 @@ class Found(NamedTuple):
     n: int
     blind: bool  # whether nothing was foreseen of records
 
-    def record_width(self) -> np.ndarray:
-        """Covariance of what the likelihood of one record leaves open, with the doubt about the information."""
-        width = matrices.power(self.picture.information, -1, 1e-14)
+    def record_width(self, information: np.ndarray | None = None) -> np.ndarray:
+        """Covariance of what the likelihood of one record leaves open, with the doubt about the information.
+
+        That of the picture, or another nearby.
+        """
+        some = self.picture.some_information
+        width = matrices.power(
+            some if information is None else information + some - self.picture.information, -1, 1e-14
+        )
         return width if self.state.doubt is None else width + self.state.doubt.of_width()
 
 
@@ -147,6 +153,7 @@ class Stages:
         search = Search(here, found, self.n, self.foresight, far=aim is not None)
         remembered, chance = self._remembered(state, search)
         place, said = search.run(self._of_parameters(here, remembered))
+        noise_alone = said.precision + here.prior_precision
         if state.doubt is not None:
             spread = matrices.power(said.precision + here.prior_precision, -1, 1e-14)
             said = said.blurred(state.doubt.of_move(place - state.theta) + state.doubt.of_noise(spread))
@@ -155,7 +162,7 @@ class Stages:
         return replace(
             state,
             theta=theta,
-            moved=np.inf if cut_short else float(step @ (said.precision + here.prior_precision) @ step),
+            moved=np.inf if cut_short else float(step @ noise_alone @ step),
             surprises=(*state.surprises, chance),
             sums=(*(() if chance < UNLIKELY else state.sums), Released(here.theta, here.root, found, said)),
         )

@@ -13,6 +13,7 @@ from dpmcmc.scores.picture import Picture
 from dpmcmc.scores.radius import ASIDE, FORESEEN
 
 ITERATIONS, HALVINGS = 25, 5
+NOTHING_KNOWN = 1e-13  # of the precision along a direction, over the largest
 SMALL_GAIN = 0.02  # nats that a step must promise to be taken
 
 
@@ -31,11 +32,18 @@ class Knowledge(NamedTuple):
         return Knowledge(self.precision + other.precision, self.weighted + other.weighted)
 
     def blurred(self, covariance: np.ndarray) -> Knowledge:
-        """The same with an independent error of that covariance: (P⁻¹ + C)⁻¹ without inverting P."""
-        spread = np.eye(len(covariance)) + self.precision @ covariance
-        return Knowledge(
-            matrices.symmetric(np.linalg.solve(spread, self.precision)), np.linalg.solve(spread, self.weighted)
-        )
+        """The same with an independent error of that covariance: (P⁻¹ + C)⁻¹ without inverting P, if it has one.
+
+        With P = RRᵀ it is R(1 + RᵀCR)⁻¹Rᵀ, which no rounding makes negative.
+        """
+        scale = np.sqrt(np.maximum(np.diag(self.precision), 1e-300))
+        values, axes = np.linalg.eigh(matrices.symmetric(self.precision / np.outer(scale, scale)))
+        known = values > NOTHING_KNOWN * max(values[-1], 1e-300)
+        axes, lengths = axes[:, known], np.sqrt(values[known])
+        root = scale[:, None] * axes * lengths
+        inner = np.eye(len(lengths)) + matrices.symmetric(root.T @ covariance @ root)
+        weighted = np.linalg.solve(inner, axes.T @ (self.weighted / scale) / lengths)
+        return Knowledge(matrices.symmetric(root @ np.linalg.solve(inner, root.T)), root @ weighted)
 
 
 def of_prior(picture: Picture) -> Knowledge:
@@ -46,7 +54,7 @@ def of_prior(picture: Picture) -> Knowledge:
 
 def sampling(picture: Picture, n: int) -> np.ndarray:
     """Covariance of the estimate without privacy about the parameters."""
-    return matrices.power(n * picture.information, -1, 1e-14)
+    return matrices.power(n * picture.some_information, -1, 1e-14)
 
 
 class Expected(NamedTuple):
