@@ -78,7 +78,7 @@ def test_a_kernel_is_a_method():
 
 
 def test_the_default_is_for_the_model():
-    """Scores where a model has covariates, the likelihood as a function where it has none."""
+    """Scores where a model has covariates or cannot simulate, the likelihood as a function otherwise."""
     bounds = {"a": (-1, 1)}
     assert isinstance(as_method(None, MODEL), dp.LikelihoodRelease)
     for model in (dp.models.LogisticRegression(bounds), dp.models.LinearRegression(bounds, outcome=(0, 1))):
@@ -88,7 +88,9 @@ def test_the_default_is_for_the_model():
     own = {"log_prior": lambda theta: 0.0, "log_likelihood": lambda theta, x: 0.0, "init": 0.0}
     given = dp.Model(**own, covariates=lambda x: x, simulate_given=lambda key, theta, x: x)
     assert isinstance(as_method(None, given), dp.ScoreRelease)
-    assert isinstance(as_method(None, dp.Model(**own)), dp.LikelihoodRelease)
+    assert isinstance(as_method(None, dp.Model(**own)), dp.ScoreRelease)
+    simulates = dp.Model(**own, simulate=lambda key, theta, n: theta)
+    assert isinstance(as_method(None, simulates), dp.LikelihoodRelease)
 
 
 def test_draws_are_counted_after_warm_up():

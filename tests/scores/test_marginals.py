@@ -136,4 +136,5 @@ def test_any_counts_give_a_distribution_and_edges_in_order(counts, std, n, last)
 def test_ranks_and_quantiles_go_up_together(values, rank):
     found = learnt(np.array(values), mu=1e6)
     low, high = found.quantiles(np.array([[rank], [min(rank + 0.1, 1.0)]]))[:, 0]
-    assert -1 <= low <= high <= 1
+    assert -1 <= low <= high + 1e-12  # rounding
+    assert high <= 1

@@ -15,7 +15,7 @@ from dpmcmc.scores.stages import Found
 CONTRADICTION = 1e-3  # probability of a last surprise as large, below which the stages contradict each other
 NO_CURVATURE = 0.25  # relative error of the information beyond which steps and intervals cannot be relied on
 HOPELESS = 1.0  # errors of means, in posterior standard deviations, that the noise has at best
-BLIND = 5.0  # so many times that where nothing is foreseen of records
+BLIND = 2.5  # so many times that where nothing is foreseen of records
 TELLING = 25.0  # records that carry the information, over the standard deviation of a count's noise with all of μ
 NOT_NORMAL = 1.0  # change of the logarithm of the curvature within the draws beyond which they cannot be relied on
 LIKE_PRIOR = 0.9  # standard deviations over the prior's, of most parameters: the sums say hardly anything
