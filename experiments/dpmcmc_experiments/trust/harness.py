@@ -19,8 +19,8 @@ from dpmcmc_experiments.trust.problems import BANK
 from dpmcmc_experiments.trust.reference import Exact, exact
 from dpmcmc_experiments.utility.scores import short
 
-EPSILONS = (1.0, 3.0)
-RELEASES = 6
+EPSILONS = (1.0, 3.0, 0.5)
+RELEASES = 10
 LEVEL = 0.9
 DEFAULT = "default"
 COLUMNS = (

@@ -65,6 +65,14 @@ class Doubt(NamedTuple):
         """The median over the numbers."""
         return float(np.median(self.errors))
 
+    @property
+    def in_worst_direction(self) -> float:
+        """How far off the information may be along the direction where it is worst: 1 if it cannot be told from none.
+
+        Independent errors of standard deviation s in all numbers of an m × m matrix move its eigenvalues by up to 2s√m.
+        """
+        return float(2 * np.sqrt(np.median(np.sum(np.minimum(self.errors, 1.0) ** 2, axis=1))))
+
     def of_move(self, step: np.ndarray) -> np.ndarray:
         """Covariance of the error in where a step ends that was made with this information.
 

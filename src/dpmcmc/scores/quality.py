@@ -9,11 +9,13 @@ import numpy as np
 
 from dpmcmc.quality import NOT_USABLE, USABLE, WIDE, Quality
 from dpmcmc.scores import matrices
+from dpmcmc.scores.curvature import UNDESCRIBED
 from dpmcmc.scores.normality import Normality
 from dpmcmc.scores.stages import Found
 
 CONTRADICTION = 1e-3  # probability of a last surprise as large, below which the stages contradict each other
 NO_CURVATURE = 0.25  # relative error of the information beyond which steps and intervals cannot be relied on
+NO_DIRECTION = 0.55  # the same where it is worst
 HOPELESS = 1.0  # errors of means, in posterior standard deviations, that the noise has at best
 BLIND = 2.5  # so many times that where nothing is foreseen of records
 TELLING = 25.0  # records that carry the information, over the standard deviation of a count's noise with all of μ
@@ -29,7 +31,8 @@ class ScoreQuality(Quality):
     - ``mean_error``: of posterior means, root mean square over parameters, in posterior standard deviations; intervals
       include it;
     - ``surprise``: the probability of sums that disagree as much as the last one did with those before it;
-    - ``information_error``: relative, of the information that steps and intervals rest on;
+    - ``information_error``: relative, of the information that steps and intervals rest on; ``worst_information``: the
+      same along the direction where it is worst;
     - ``bend``: how much the logarithm of the likelihood's curvature changes within the draws, 0 if it is normal;
     - ``like_prior``: the median of the draws' standard deviations over the prior's, 0 where the prior has none;
     - ``least_error``: the error that one sum would have if everything else were known, from public numbers;
@@ -41,6 +44,7 @@ class ScoreQuality(Quality):
     mean_error: float
     surprise: float
     information_error: float
+    worst_information: float
     bend: float
     like_prior: float
     least_error: float
@@ -63,7 +67,7 @@ class ScoreQuality(Quality):
 
     @property
     def verdict(self) -> str:
-        if self.failed or self.surprise < CONTRADICTION or self.information_error > NO_CURVATURE:
+        if self.failed or self.surprise < CONTRADICTION or self.hides_information:
             return NOT_USABLE
         if (
             self.least_error > HOPELESS
@@ -76,6 +80,10 @@ class ScoreQuality(Quality):
         return WIDE if self.mean_error > NOISY else USABLE
 
     @property
+    def hides_information(self) -> bool:
+        return self.information_error > NO_CURVATURE or self.worst_information > NO_DIRECTION
+
+    @property
     def reason(self) -> str:
         more = "a larger epsilon, more records, fewer covariates or a temperature below 1"
         if self.failed:
@@ -86,7 +94,7 @@ class ScoreQuality(Quality):
                 "has not settled, or the records are unlike the model. The means are a rough location at best, and a "
                 f"place to begin from (init=) with a new budget. Remedy: narrower bounds, another model, or {more}."
             )
-        if self.information_error > NO_CURVATURE:
+        if self.hides_information:
             return f"The noise hides how much the records tell about the parameters. Remedy: {more}."
         if self.least_error > HOPELESS:
             return (
@@ -161,6 +169,7 @@ def of_found(
         mean_error=float(np.sqrt(np.mean(np.maximum(private - exact, 0.0) / exact))),
         surprise=state.surprises[-1] if state.surprises else 0.0,
         information_error=state.information_error,
+        worst_information=UNDESCRIBED if state.doubt is None else state.doubt.in_worst_direction,
         bend=shape.bend,
         like_prior=float(like_prior),
         least_error=(BLIND if found.blind else 1.0) * least_error(mu, found.n, len(private)),
