@@ -209,7 +209,7 @@ def test_tables_count_what_they_say(tmp_path):
     assert (covered["mean"], covered["truth"], covered["data_sets"]) == (0.75, 0.25, 1)
     assert tables.verdicts(rows).loc["c", "crash"] == 1
     # shares 1, 1, ½, ½ are 0.75 ± 0.14: too few to say that coverage is below 90 %
-    assert [check.holds for check in tables.check(rows, Settings())] == [False, False, False, True]
+    assert [check.holds for check in tables.check(rows, Settings())] == [False, False, False, False, True]
     (tmp_path / "trust").mkdir()
     rows.to_csv(tmp_path / "trust" / "bank.csv", index=False)
     text = page.rewritten(tmp_path)

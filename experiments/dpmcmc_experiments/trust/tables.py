@@ -36,17 +36,20 @@ def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors(rows: pd.DataFrame) -> pd.DataFrame:
-    """Medians by family and ε: of what was found, of the oracle, and of their ratio."""
+    """Medians by family and ε: of what was found, of the oracle, of their ratio, and that where the oracle is below 2."""
     kept = answered(rows).assign(ratio=lambda t: t["found_error"] / t["oracle"])
-    return _by_family(kept)[["found_error", "oracle", "ratio"]].median()
+    kept = kept.assign(where_below=kept["ratio"].where(kept["oracle"] < 2))
+    return _by_family(kept)[["found_error", "oracle", "ratio", "where_below"]].median()
 
 
 def coverage(rows: pd.DataFrame) -> pd.DataFrame:
     """Shares of 90 % intervals that hold the exact mean, and the truth where there is one, with standard errors.
 
-    Errors are over releases, as the parameters of one release are not independent.
+    Of releases that do not say that they are not usable. Errors are over releases, as the parameters of one release
+    are not independent.
     """
     kept = answered(rows)
+    kept = kept[_texts(kept, "verdict") != "not usable"]
     shares = kept.assign(mean=kept["covered_mean"] / kept["d"], truth=kept["covered_truth"] / kept["d"])
     grouped = _by_family(shares)[["mean", "truth"]]
     found = grouped.mean()
@@ -55,9 +58,26 @@ def coverage(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def honesty(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of each problem and ε: medians over releases of what was said and found, and their ratio."""
-    kept = answered(rows).groupby(CELL, sort=False)[["said_error", "found_error"]].median().dropna()
-    return kept.assign(ratio=kept["said_error"] / kept["found_error"])
+    """Of each problem and ε: what was said (median over releases), the root mean square of what was found, which is
+    what is said, their ratio, and the share of the releases that are not usable by their own verdict."""
+    kept = answered(rows)
+    kept = kept.assign(square=kept["found_error"] ** 2, flagged=_texts(kept, "verdict") == "not usable")
+    grouped = kept.groupby(CELL, sort=False)
+    found = np.sqrt(grouped["square"].mean()).rename("found_error")
+    cells = pd.concat([grouped["said_error"].median(), found, grouped["flagged"].mean()], axis=1).dropna()
+    return cells.assign(ratio=cells["said_error"] / cells["found_error"])
+
+
+def usable(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells in which most releases do not warn: what the others say of their error is of no consequence."""
+    return cells[cells["flagged"] < 0.5]
+
+
+def against_oracle(rows: pd.DataFrame) -> pd.Series:
+    """By family, at ε = 1: the median over releases of the error found over the oracle's, where that is below 2."""
+    kept = answered(rows)
+    kept = kept[(kept["epsilon"] == 1.0) & (pd.to_numeric(kept["oracle"], errors="coerce") < 2)]
+    return (kept["found_error"] / kept["oracle"]).groupby(kept["family"], sort=False).median()
 
 
 def is_near(ratio: pd.Series) -> pd.Series:
@@ -91,9 +111,14 @@ def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
     ]
     if settings.quick or answered(rows).empty:
         return checks
-    near = is_near(honesty(rows)["ratio"])
-    claim = f"what releases say of their error is within a factor of {NEAR:g} in at least 80 % of the cells"
-    checks.append(Check(claim, f"{near.sum()} of {len(near)}", bool(near.mean() >= 0.8)))
+    near = is_near(usable(honesty(rows))["ratio"])
+    claim = f"what releases say of their error is within a factor of {NEAR:g} in at least 90 % of the usable cells"
+    checks.append(Check(claim, f"{near.sum()} of {len(near)}", bool(near.mean() >= 0.9)))
+    ratios = against_oracle(rows)
+    high = ratios[ratios > NEAR]
+    listed = ", ".join(f"{family} {ratio:.2f}" for family, ratio in high.items())
+    claim = f"at ε = 1 the median error is at most {NEAR:g} of the oracle's in every family, where that is below 2"
+    checks.append(Check(claim, listed or f"at most {ratios.max():.2f}", high.empty))
     covered = coverage(rows)
     low = covered[covered["mean"] + 2 * covered["mean_error"].fillna(0) < LEVEL]
     listed = ", ".join(f"{family} ε = {epsilon:g}: {row['mean']:.0%}" for (family, epsilon), row in low.iterrows())
