@@ -214,7 +214,7 @@ def test_tables_count_what_they_say(tmp_path):
     rows.to_csv(tmp_path / "trust" / "bank.csv", index=False)
     text = page.rewritten(tmp_path)
     assert "dpmcmc reproduce trust" in text
-    assert "| silent failures | 2 |" in text
+    assert "| silent failures, among the others | 2 of 5 |" in text
     assert "0.50 / 0.50 = 1.00 |" in text
     (tmp_path / "trust.md").write_text(text, encoding="utf-8")
     assert page.rewritten(tmp_path) == text

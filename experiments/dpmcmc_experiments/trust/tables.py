@@ -36,7 +36,7 @@ def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors(rows: pd.DataFrame) -> pd.DataFrame:
-    """Medians by family and ε: of what was found, of the oracle, of their ratio, and that where the oracle is below 2."""
+    """Medians by family and ε: of what was found, of the oracle, of their ratio, and where the oracle is below 2."""
     kept = answered(rows).assign(ratio=lambda t: t["found_error"] / t["oracle"])
     kept = kept.assign(where_below=kept["ratio"].where(kept["oracle"] < 2))
     return _by_family(kept)[["found_error", "oracle", "ratio", "where_below"]].median()
