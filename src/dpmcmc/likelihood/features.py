@@ -13,6 +13,7 @@ from jax import Array
 from dpmcmc.likelihood.basis import Basis, centred, features
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum, noisy_sum
+from dpmcmc.mechanisms.noise import without_telling
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.raveled import RaveledModel
@@ -31,8 +32,12 @@ def release_features(
     projection[:, : basis.size] = basis.projection
     total.check_dimension(width)
     run = _compiled_features(model)
-    noisy = run(posterior.data, basis.anchors, basis.mean, projection, (total.bound, total.unit), jnp.asarray(key))
-    return np.asarray(noisy)[: basis.size]
+
+    def read() -> Array:
+        scale = (total.bound, total.unit)
+        return run(posterior.data, basis.anchors, basis.mean, projection, scale, jnp.asarray(key))
+
+    return without_telling(read)[: basis.size]
 
 
 @lru_cache(maxsize=64)

@@ -42,8 +42,8 @@ class LikelihoodRelease:
         dp.sample(model, data, 1.0, 1e-6)                               # the default without covariates
         dp.sample(model, data, 1.0, 1e-6, method=dp.LikelihoodRelease(public_data=like_mine))
 
-    - ``public_data``: public records similar to the private ones. Needed where the model cannot simulate records; where
-      it can, they take the place of simulated ones.
+    - ``public_data``: public records similar to the private ones, some of which are kept in the release. Needed where
+      the model cannot simulate records; where it can, they take the place of simulated ones.
 
     Guarantee: a composition of Gaussian sums, charged before the first is released.
     Reference: docs/theory/likelihood-release.md.

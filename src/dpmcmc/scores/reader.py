@@ -12,7 +12,7 @@ from jax import Array
 
 from dpmcmc.mechanisms.counts import Histograms, weighted_counts
 from dpmcmc.mechanisms.gaussian_sum import GaussianSum, whole_total
-from dpmcmc.mechanisms.noise import padded, with_noise
+from dpmcmc.mechanisms.noise import padded, with_noise, without_telling
 from dpmcmc.models.base import PyTree, model_name
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import GaussianFilter, Spending
@@ -73,14 +73,23 @@ class Reader:
         total.check_dimension(width)
         key = self._pay(total.noise_multiplier)
         inner = (*map(jnp.asarray, arguments), jnp.asarray(1 / clip))
-        whole = _sum(self.model, vectors)(self._posterior.data, inner, total.bound, total.unit)
-        return Noisy(np.asarray(with_noise(key, whole, total.unit))[:width], total.std)
+        program = _sum(self.model, vectors)
+
+        def read() -> Array:
+            return with_noise(key, program(self._posterior.data, inner, total.bound, total.unit), total.unit)
+
+        return Noisy(without_telling(read)[:width], total.std)
 
     def _counts(self, program: Any, arguments: Any, columns: int, bins: int, share: float) -> Noisy:
         table = Histograms.of_multiplier(columns, self._multiplier(share))
         key = self._pay(table.noise_multiplier)
-        whole = program(self._posterior.data, arguments, table.weight, columns, bins)
-        noisy = np.asarray(with_noise(key, whole, 1 / table.weight))[: columns * bins]
+
+        def read() -> Array:
+            return with_noise(
+                key, program(self._posterior.data, arguments, table.weight, columns, bins), 1 / table.weight
+            )
+
+        noisy = without_telling(read)[: columns * bins]
         return Noisy(noisy.reshape(columns, bins), table.std)
 
     def _multiplier(self, share: float) -> float:

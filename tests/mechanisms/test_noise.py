@@ -1,0 +1,53 @@
+"""What a release says when a function of the records raises: nothing of why."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpmcmc as dp
+from dpmcmc.mechanisms.noise import RecordsFailed, without_telling
+
+
+def refuses(x):
+    """A likelihood that raises on a record, with the record's value in the message."""
+
+    def check(value):
+        if np.any(value == 0.125):
+            raise ValueError(f"bad value {value}")
+        return np.asarray(value, np.float64)
+
+    return jax.pure_callback(check, jax.ShapeDtypeStruct(jnp.shape(x), jnp.float64), x, vmap_method="expand_dims")
+
+
+def test_an_error_on_a_record_ends_the_run_and_its_text_stays_behind():
+    model = dp.Model(
+        log_prior=lambda theta: -0.5 * theta**2,
+        log_likelihood=lambda theta, x: -0.5 * (theta - refuses(x)) ** 2,
+        init=0.0,
+        simulate=lambda key, theta, n: theta + jax.random.normal(key, (n,)),
+    )
+    data = np.append(np.linspace(-1, 1, 401), 0.125)
+    with pytest.raises(RuntimeError, match="raised an error on the records") as caught:
+        dp.sample(model, data, 1.0, 1e-6, method=dp.ScoreRelease(), seed=0, progress=False)
+    told, seen = caught.value, []
+    while told is not None:
+        seen.append(str(told))
+        told = told.__cause__ or told.__context__
+    assert "0.125" not in " ".join(seen)
+
+
+def test_what_is_raised_is_no_numerical_failure():
+    def read():
+        raise FloatingPointError("0.125")
+
+    run = jax.jit(lambda x: jax.pure_callback(lambda x: read(), jax.ShapeDtypeStruct((), jnp.float32), x))
+    with pytest.raises(RecordsFailed) as caught:
+        without_telling(lambda: run(1.0))
+    assert not isinstance(caught.value, (ArithmeticError, ValueError))
+    assert caught.value.__context__ is None
+
+
+def test_mistakes_of_shapes_are_told():
+    with pytest.raises(TypeError, match="incompatible shapes"):
+        without_telling(lambda: jnp.ones(2) + jnp.ones(3))
