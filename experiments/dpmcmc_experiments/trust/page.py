@@ -41,9 +41,9 @@ NOTES = {
     "no oracle.",
     "coverage": "Of the exact posterior mean, and of the parameters that the records were drawn at (where they were "
     "drawn from the model), by releases that do not say that they are not usable. Standard errors are over releases.",
-    "honesty": "Said: medians over releases. Found: root mean squares over releases, as what is said is one. † marks "
-    "ratios beyond a factor of 1.5; (–) marks cells in which most releases are not usable by their own verdict, and "
-    "what else they say is of no consequence.",
+    "honesty": "By releases that do not say that they are not usable. Said: medians. Found: root mean squares, as what "
+    "is said is one. † marks ratios beyond a factor of 1.5; (–) marks cells in which most releases say that they are "
+    "not usable.",
     "peers": "The same records, ε, δ and neighbours (substitution of one record). `dp-sgld` has its step and clip "
     "from the exact posterior, for free; `noisy-logistic` keeps the bias of its quadratic likelihood at any ε.",
     "tarp": tarp.NOTE,
@@ -171,7 +171,8 @@ def _honesty(rows: pd.DataFrame) -> str:
             row = found.loc[(problem, epsilon)]
             mark = "" if 1 / tables.NEAR <= row["ratio"] <= tables.NEAR else " †"
             mark = " (–)" if row["flagged"] >= 0.5 else mark
-            line.append(f"{row['said_error']:.2f} / {row['found_error']:.2f} = {row['ratio']:.2f}{mark}")
+            figures = f"{row['said_error']:.2f} / {row['found_error']:.2f} = {row['ratio']:.2f}"
+            line.append((figures if row["flagged"] < 1 else "") + mark)
         listed.append(line)
     return markdown(["said / found", *(f"ε = {epsilon:g}" for epsilon in epsilons)], listed)
 

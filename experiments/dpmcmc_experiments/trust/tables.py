@@ -59,12 +59,15 @@ def coverage(rows: pd.DataFrame) -> pd.DataFrame:
 
 def honesty(rows: pd.DataFrame) -> pd.DataFrame:
     """Of each problem and ε: what was said (median over releases), the root mean square of what was found, which is
-    what is said, their ratio, and the share of the releases that are not usable by their own verdict."""
+    what is said, and their ratio, by releases that do not say that they are not usable; and the share of those that do.
+    """
     kept = answered(rows)
     kept = kept.assign(square=kept["found_error"] ** 2, flagged=_texts(kept, "verdict") == "not usable")
-    grouped = kept.groupby(CELL, sort=False)
+    flagged = kept.groupby(CELL, sort=False)["flagged"].mean()
+    grouped = kept[~kept["flagged"]].groupby(CELL, sort=False)
     found = np.sqrt(grouped["square"].mean()).rename("found_error")
-    cells = pd.concat([grouped["said_error"].median(), found, grouped["flagged"].mean()], axis=1).dropna()
+    cells = pd.concat([flagged, grouped["said_error"].median(), found], axis=1)
+    cells = cells[cells["said_error"].notna() | (cells["flagged"] == 1)]
     return cells.assign(ratio=cells["said_error"] / cells["found_error"])
 
 
