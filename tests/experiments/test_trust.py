@@ -10,7 +10,7 @@ from dpmcmc_experiments.figures import Settings
 from dpmcmc_experiments.trust import FIGURES, page, tables, worker
 from dpmcmc_experiments.trust.base import FAMILIES, Problem, parameter_names, raveled, size_of
 from dpmcmc_experiments.trust.density import density
-from dpmcmc_experiments.trust.harness import COLUMNS, Answer, Bench, Task, run, scores
+from dpmcmc_experiments.trust.harness import COLUMNS, EPSILONS, Answer, Bench, Task, run, scores
 from dpmcmc_experiments.trust.oracle import best_radius, inverse_root
 from dpmcmc_experiments.trust.peers import METHODS, PROBLEMS
 from dpmcmc_experiments.trust.problems import BANK, available
@@ -226,7 +226,7 @@ def test_every_part_has_cells_of_its_own():
             keys = [cell.key for cell in figure.cells(settings)]
             assert keys, name
             assert len(set(keys)) == len(keys), name
-    assert len(FIGURES["bank"].cells(Settings())) == 2 * len(FREE)
+    assert len(FIGURES["bank"].cells(Settings())) == len(EPSILONS) * len(FREE)
 
 
 def test_sums_of_products_change_by_no_more_than_is_charged():
