@@ -89,5 +89,5 @@ def problems() -> list[Problem]:
         from_model("new-nb-survey", "negative binomial", "15 000 persons, 8 columns", lambda: negative(unit_bounds(8)),
                    survey(15_000), [0.8, *np.multiply(0.5, slopes), 0.5]),
         from_model("new-student-survey", "student-t", "8000 persons, 8 columns",
-                   lambda: student(unit_bounds(8), outcome=UNIT), survey(8000), [0.0, *np.multiply(0.2, slopes), -2.5]),
+                   lambda: student(unit_bounds(8), outcome=UNIT), survey(8000), [0.0, *np.multiply(0.2, slopes), -3.0]),
     ]  # fmt: skip
