@@ -16,7 +16,7 @@ LAYERS = [
     {"plain", "diagnostics"},
     {"privacy"},
     {"models", "randomness", "receipts", "quality", "progress"},
-    {"posterior", "release"},
+    {"posterior", "release", "plain_trees"},
     {"mechanisms", "geometry", "method", "raveled"},
     {"charge", "metrics"},
     {"chain", "likelihood", "scores", "variational"},
@@ -53,7 +53,8 @@ INSIDE = {
     "scores": [
         {"matrices", "marginals", "lengths", "radius", "plan"},
         {"coordinates", "vectors"},
-        {"reader", "picture", "sums"},
+        {"reader", "picture", "curve"},
+        {"sums"},
         {"foresight", "measure"},
         {"description", "curvature", "step", "stand_in"},
         {"normality", "recall"},

@@ -260,6 +260,7 @@ def laplace(bounded):
     )
 
 
+@pytest.mark.slow
 def test_a_bound_that_the_model_proves_is_used_where_it_is_cheaper():
     """It is 1/3.5 of the metric's here: a move costs a twelfth, and is exact. In a large regression it is dear."""
     budget = dp.Budget(1.0, 1e-6)

@@ -36,6 +36,7 @@ def quick(monkeypatch):
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.slow
 def test_a_useless_plan_says_so_and_what_would_be_of_use():
     plan = gaussian_plan(1.0)
     assert plan.steps < 100

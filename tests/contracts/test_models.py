@@ -39,6 +39,7 @@ class Broken:
     given_count: int = 2
     response_off: float = 0.0
     init: float = 0.0
+    levels: tuple[int, ...] | None = None
 
     def log_prior(self, theta):
         return jnp.where(theta < 10, -0.5 * theta**2, -jnp.inf)
@@ -84,6 +85,8 @@ class Broken:
         ({"given_count": 1}, "simulate_given gives records of shapes"),
         ({"response_off": 1.0}, "response of records from respond are off by 0.1"),
         ({"init": 11.0}, "move init"),
+        ({"levels": (0, 3)}, "covariate 1 has values between its 3 levels"),
+        ({"levels": (0,)}, "levels has 1 numbers for 2 covariates"),
     ],
 )
 def test_what_is_wrong_is_found_and_said(wrong, says):
@@ -103,3 +106,14 @@ def test_covariates_and_records_given_them_belong_together(alone):
     assert whole.covariates(1.0) == 1.0
     with pytest.raises(TypeError, match="response needs covariates"):
         dp.Model(**functions, response=lambda x: x, respond=lambda x, y: x)
+
+
+@pytest.mark.parametrize("levels", [(1,), (-2,), (2.5,)])
+def test_levels_are_whole_numbers_of_values(levels):
+    functions = {"log_prior": lambda theta: 0.0, "log_likelihood": lambda theta, x: 0.0, "init": 0.0}
+    given = {"covariates": lambda x: x, "simulate_given": lambda key, theta, x: x}
+    with pytest.raises(ValueError, match=rf"levels .*{levels[0]}"):
+        dp.Model(**functions, **given, levels=levels)
+    with pytest.raises(TypeError, match="levels are those of covariates"):
+        dp.Model(**functions, levels=(2,))
+    assert dp.Model(**functions, **given, levels=(0, 5)).levels == (0, 5)

@@ -42,6 +42,7 @@ def test_quadrature_is_the_sum_over_records():
     assert np.diff(by_nodes) == pytest.approx(np.diff(direct), abs=2e-3)
 
 
+@pytest.mark.slow
 def test_exact_draws_agree_with_a_long_chain():
     model = TruncatedMixture()
     records = np.asarray(model.simulate(jax.random.key(0), np.array([0.0, 1.0]), 2000), np.float64)

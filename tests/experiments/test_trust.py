@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import dpmcmc as dp
+from dpmcmc.scores.rehearsal import ON_OTHERS
 from dpmcmc_experiments.figures import Settings
 from dpmcmc_experiments.trust import FIGURES, page, tables, worker
 from dpmcmc_experiments.trust.base import FAMILIES, Problem, parameter_names, raveled, size_of
@@ -205,6 +206,11 @@ def test_tables_count_what_they_say(tmp_path):
     assert tables.errors(rows).loc[("linear", 1.0), "ratio"] == 2
     assert tables.honesty(rows)["ratio"].tolist() == [1, 4]
     assert tables.is_near(tables.honesty(rows)["ratio"]).tolist() == [True, False]
+    assert tables.plans(rows).empty
+    asked = tables.plans(rows.assign(expected_error=[0.4, np.nan, 1.0, np.nan, np.nan]))
+    assert asked["ratio"].tolist() == [0.8, 2]
+    assert tables.in_range(asked["ratio"]).tolist() == [True, False]
+    assert tables.PLANNED == ON_OTHERS
     covered = tables.coverage(rows).loc[("linear", 1.0)]
     assert (covered["mean"], covered["truth"], covered["data_sets"]) == (0.75, 0.25, 1)
     assert tables.verdicts(rows).loc["c", "crash"] == 1

@@ -19,6 +19,7 @@ def records(n, seed=0):
     return np.random.default_rng(seed).normal(size=(n, 2)) + np.array([0.3, -0.2])
 
 
+@pytest.mark.slow
 def test_the_default_recovers_a_normal_posterior_and_its_intervals_know_the_noise():
     """n = 20 000 at ε = 1, against the noise by hand: the clip C over the noise multiplier of the last stage.
 
@@ -139,6 +140,7 @@ def test_what_the_method_needs_is_said():
         )
 
 
+@pytest.mark.slow
 def test_public_records_can_take_the_place_of_a_simulator():
     model = dp.Model(NORMAL.log_prior, NORMAL.log_likelihood, init=np.zeros(2))
     data = records(20_000)

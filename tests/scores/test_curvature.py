@@ -83,7 +83,7 @@ def test_a_step_made_with_wrong_information_ends_where_the_doubt_says(size, seed
     """Symmetric errors of that size, a thousand times: variances of where the step ends, within 6 standard errors."""
     rng = np.random.default_rng(seed)
     frame = np.linalg.cholesky(np.cov(rng.normal(size=(size, 4 * size))) + 0.1 * np.eye(size))
-    doubt = Doubt(frame, np.full((size, size), error))
+    doubt = Doubt(frame, np.full((size, size), error), size)
     step = 1e-3 * rng.normal(size=size)
     draws = rng.normal(size=(1000, size, size))
     delta = error * (np.triu(draws) + np.swapaxes(np.triu(draws, 1), 1, 2))
@@ -95,7 +95,7 @@ def test_a_step_made_with_wrong_information_ends_where_the_doubt_says(size, seed
 def test_noise_carried_back_by_wrong_information_is_larger():
     """(1 + Δ)⁻¹ N (1 + Δ)⁻¹ on average, against what is added for it, to second order: within a third."""
     rng = np.random.default_rng(0)
-    doubt, noise = Doubt(np.eye(3), np.full((3, 3), 0.1)), np.diag([1.0, 2.0, 0.5])
+    doubt, noise = Doubt(np.eye(3), np.full((3, 3), 0.1), 3), np.diag([1.0, 2.0, 0.5])
     draws = rng.normal(size=(20_000, 3, 3))
     delta = 0.1 * (np.triu(draws) + np.swapaxes(np.triu(draws, 1), 1, 2))
     inverse = np.linalg.inv(np.eye(3) + delta)

@@ -26,7 +26,7 @@ def correlated(n, seed=0):
 def described(x, mu=MU, noise=1.0, seed=0, count=50_000):
     reader = NumbersReader(MODEL, {"x": x, "y": np.zeros(len(x))}, mu, seed, noise)
     with jax.enable_x64(True):
-        found = describe(reader, x.shape[1], False, np.random.default_rng(seed))
+        found = describe(reader, (0,) * x.shape[1], False, np.random.default_rng(seed))
     return found.draw(np.random.default_rng(seed + 1), count)
 
 
@@ -108,7 +108,7 @@ def test_outcomes_are_described_beside_the_covariates():
     ):
         reader = NumbersReader(model, {"x": x, "y": y.astype(float)}, MU)
         with jax.enable_x64(True):
-            found = describe(reader, 3, True, np.random.default_rng(0)).outcomes
+            found = describe(reader, (0, 0, 0), True, np.random.default_rng(0)).outcomes
             unit = found.quantiles(np.random.default_rng(1).uniform(size=(50_000, 1)))[:, 0]
             again = np.asarray(model.respond(np.zeros((50_000, 3)), unit)["y"])
         assert abs(again.mean() - y.mean()) < error

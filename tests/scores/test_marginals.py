@@ -25,9 +25,9 @@ class Counts:
         return exact + self.noise * std * self.rng.normal(size=exact.shape), std
 
 
-def learnt(x, **settings):
+def learnt(x, levels=None, **settings):
     rows = np.reshape(x, (len(x), -1))
-    return description._marginals(Counts(rows, **settings), rows.shape[1])
+    return description._marginals(Counts(rows, **settings), levels or (0,) * rows.shape[1])
 
 
 KNOWN = {
@@ -124,11 +124,11 @@ numbers = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, -1e12, 1e12, 1e-
 )
 def test_any_counts_give_a_distribution_and_edges_in_order(counts, std, n, last):
     """Twice, as counts in bins that the first ones chose may be anything again."""
-    found = Marginals.from_counts(first_edges(len(counts)), np.array(counts), std, n)
+    found = Marginals.from_counts(first_edges((0,) * len(counts)), np.array(counts), std, n)
     check_distribution(found)
     again = Marginals.from_counts(found.finer_edges(last), np.array(counts), std, n)
     check_distribution(again)
-    check_distribution(Marginals(again.finer_edges(not last), again.mass))
+    check_distribution(Marginals(again.finer_edges(not last), again.mass, again.levels))
 
 
 @settings(derandomize=True, max_examples=50, deadline=None)
@@ -138,3 +138,31 @@ def test_ranks_and_quantiles_go_up_together(values, rank):
     low, high = found.quantiles(np.array([[rank], [min(rank + 0.1, 1.0)]]))[:, 0]
     assert -1 <= low <= high + 1e-12  # rounding
     assert high <= 1
+
+
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(st.integers(2, 60), st.integers(0, 10_000), st.booleans())
+def test_levels_are_kept_as_they_are(count, seed, beside_a_number):
+    """Without noise to speak of: the shares of every level, and no value between two of them."""
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(count))
+    values = np.linspace(-1, 1, count)
+    x = rng.choice(values, size=(5000, 1), p=shares)
+    levels = (count,)
+    if beside_a_number:
+        x, levels = np.hstack([rng.normal(0.1, 0.2, (5000, 1)).clip(-1, 1), x]), (0, count)
+    found = learnt(x, levels, mu=1e6)
+    drawn = found.quantiles(np.tile(((np.arange(20_000) + 0.5) / 20_000)[:, None], (1, len(levels))))
+    assert np.all(np.isin(drawn[:, -1], values))
+    for value in values:
+        assert abs(np.mean(drawn[:, -1] == value) - np.mean(x[:, -1] == value)) < 1e-3
+
+
+def test_levels_under_noise_have_about_their_shares():
+    """8 even levels of 20 000 at (1, 10⁻⁶): every share within 4.5 standard deviations of its noise."""
+    x = np.random.default_rng(0).choice(np.linspace(-1, 1, 8), size=(20_000, 1))
+    found = learnt(x, (8,))
+    exact = np.array([np.mean(x == value) for value in np.linspace(-1, 1, 8)])
+    noise = np.sqrt(2) / (MU * np.sqrt(0.02)) / 20_000
+    assert np.all(np.abs(found.mass[0, :8] - exact) < 4.5 * noise)
+    assert not np.any(found.mass[0, 8:])

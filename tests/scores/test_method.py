@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpmcmc as dp
 from dpmcmc.quality import NOT_USABLE, USABLE, WIDE
@@ -193,6 +194,9 @@ def test_a_plan_says_what_to_expect_and_what_would_help():
     plan = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6))
     assert 0.5 < plan.expected.mean_error / release_of("linear").quality.mean_error < 2
     assert "no record is read and nothing is spent yet" in str(plan)
+    low, high = plan.likely
+    assert low < plan.expected.mean_error < high
+    assert f"For real records, often rarer or longer-tailed than simulated ones, allow for {low:.2g} to" in str(plan)
     assert plan.guarantee.epsilon == 1.0
     tight = dp.plan(LINEAR, 5000, dp.Budget(0.1, 1e-6))
     assert tight.expected.mean_error > 2 * plan.expected.mean_error
@@ -274,3 +278,25 @@ def test_public_records_are_checked_when_planning():
     wrong = {"x": np.full((2, 2), np.nan), "y": np.zeros(2)}
     with pytest.raises(ValueError, match="NaN or infinity"):
         dp.plan(LINEAR, 100, dp.Budget(1.0, 1e-6), method=dp.ScoreRelease(public_data=wrong))
+
+
+def test_errors_are_as_said_where_all_scores_have_one_of_two_lengths():
+    """Eight releases of a proportion: squared errors over what is said, in all between the 10⁻⁴ quantiles of χ²."""
+
+    def simulate(key, theta, n):
+        return jax.random.bernoulli(key, jax.nn.sigmoid(theta), (n,)).astype(float)
+
+    model = dp.Model(
+        lambda theta: -0.5 * theta**2,
+        lambda theta, y: y * theta - jnp.logaddexp(0.0, theta),
+        0.0,
+        simulate=simulate,
+    )
+    ratios = []
+    for seed, theta in enumerate((0.8, 0.1, -0.5, 1.2, 0.3, -0.9, 0.6, -0.2)):
+        y = (np.random.default_rng(seed).random(5000) < 1 / (1 + np.exp(-theta))).astype(float)
+        release = dp.sample(model, y, 1.0, 1e-6, method=dp.ScoreRelease(), seed=seed, progress=False)
+        exact, covariance = laplace_posterior(model, y)
+        error = (flat_draws(release).mean() - exact[0]) / np.sqrt(covariance[0, 0])
+        ratios.append(error / release.quality.mean_error)
+    assert stats.chi2.ppf(1e-4, 8) < np.sum(np.square(ratios)) < stats.chi2.ppf(1 - 1e-4, 8)

@@ -108,3 +108,14 @@ def test_a_tail_points_where_its_records_do():
     assert np.linalg.norm(radius.tail_direction(SIMULATED)) < 0.1
     np.testing.assert_allclose(radius.tail_direction(skewed), [1.0, 0.0, 0.0], atol=0.02)
     assert np.all(np.isfinite(radius.tail_direction(np.zeros((10, 3)))))
+
+
+def test_a_radius_is_not_just_at_a_length_that_many_have():
+    """Scores of a yes or no have two lengths, and simulated ones may all be a little too short."""
+    rng = np.random.default_rng(0)
+    rows = np.where(rng.random(8192) < 0.48, -1.04, 0.96)[:, None]
+    edges = radius.norm_edges(np.abs(rows[:, 0]))
+    found = choose(counted(rows, edges) * N / 8192, noise=10.0, simulated=rows, edges=edges)
+    assert 1.04 * (1 + radius.LENGTH) <= found.clip < 1.5
+    assert not np.any(radius.more_lost(np.abs(rows[:, 0]), found.clip))
+    assert np.all(radius.more_lost(np.full(5, 2.0), 1.0) == pytest.approx(radius.LENGTH))

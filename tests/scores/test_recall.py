@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpmcmc.scores.recall import NEAR, Released, Said, recalled, together
 from dpmcmc.scores.step import Knowledge
-from tests.scores.test_step import TRUTH, measured
+from tests.scores.test_step import TRUTH, measured, simulated
 
 
 def said(size, seed, shared_part):
@@ -51,7 +51,7 @@ def test_sums_are_read_again_where_they_are_near_and_kept_as_they_were_elsewhere
     for distance, is_near in ((0.5 * NEAR, True), (2 * NEAR, False)):
         released = Released(here.theta - distance * step, here.root, found, kept)
         with jax.enable_x64(True):
-            near, far = recalled([released], lambda _: here, here, None, 5000)
+            near, far = recalled([released], lambda _: here, here, None, 5000, simulated())
         assert bool(np.any(near.precision)) == is_near
         assert bool(np.any(far.precision)) != is_near
 
@@ -60,7 +60,8 @@ def test_a_sum_says_where_the_estimate_is_from_wherever_it_is_read():
     """The same sum, read at its own place and a little away: the same estimate, within a tenth of its error."""
     here, found = measured(theta=TRUTH + np.array([0.02, 0.05, -0.02]))
     places = [here, here.__class__(**(vars(here) | {"theta": here.theta - np.array([0.02, 0.05, -0.02])}))]
-    read = [Said.of(here, found, there, None, 5000).knowledge for there in places]
+    with jax.enable_x64(True):
+        read = [Said.of(here, found, there, None, 5000, simulated()).knowledge for there in places]
     one, two = (np.linalg.solve(knowledge.precision, knowledge.weighted) for knowledge in read)
     spread = np.sqrt(np.diag(np.linalg.inv(read[0].precision)))
     assert np.all(np.abs(one - two) < 0.1 * spread)

@@ -129,7 +129,7 @@ def test_curvatures_correct_the_size_and_find_correlations():
 
 
 def test_doubt_grows_with_the_distance_from_where_curvatures_were_released():
-    doubt = Doubt(np.eye(2), np.full((2, 2), 0.03), bends=0.5)
+    doubt = Doubt(np.eye(2), np.full((2, 2), 0.03), 2, bends=0.5)
     assert doubt.elsewhere(np.zeros(2)).typical == pytest.approx(0.03)
     assert doubt.elsewhere(np.array([0.6, 0.8])).typical == pytest.approx(np.hypot(0.03, 0.5))
     assert doubt.elsewhere(np.array([60.0, 80.0])).typical == 1.0

@@ -14,7 +14,7 @@ from dpmcmc.scores.measure import clipped, measure
 from dpmcmc.scores.picture import picture
 from dpmcmc.scores.stages import Stages
 from dpmcmc.scores.step import Knowledge, Search, expected, surprise
-from tests.scores.problems import LINEAR, MU, NumbersReader, in_order, linear_posterior, linear_records
+from tests.scores.problems import LINEAR, MU, POISSON, NumbersReader, in_order, linear_posterior, linear_records
 
 RAVELED = RaveledModel.of(LINEAR)
 DATA = linear_records()
@@ -44,11 +44,14 @@ def test_blurred_knowledge_is_that_of_the_sum_of_two_errors(size, seed, log_scal
     np.testing.assert_array_equal(both.precision, found.precision)
 
 
+def simulated():
+    return SimulatedRecords(RAVELED, jax.random.key(0), linear_records(8192, seed=99)["x"])
+
+
 def measured(n=5000, theta=TRUTH, mu=MU, seed=0, shares=(0.02, 0.3)):
     reader = NumbersReader(LINEAR, linear_records(n, seed=seed), mu, seed)
     with jax.enable_x64(True):
-        simulation = SimulatedRecords(RAVELED, jax.random.key(0), linear_records(8192, seed=99)["x"])
-        here = picture(simulation.at(np.array(theta)), np.eye(3), n)
+        here = picture(simulated().at(np.array(theta)), np.eye(3), n)
         arguments = (jnp.asarray(here.theta), jnp.asarray(here.root))
         found = measure(reader, vectors.scores, arguments, here.features, shares, here.harm)
     return here, found
@@ -136,3 +139,32 @@ def test_searches_are_seldom_surprised(monkeypatch):
     assert 0.25 < np.median(chances) < 0.9
     assert np.mean(errors) < 3 + 4.5 * np.sqrt(6 / 20)  # what is said of the noise is not too little
     assert np.mean(errors) > 1
+
+
+def test_what_is_not_linear_of_a_sum_is_foreseen():
+    """Counts: the change of the mean clipped score on a move, against many records from there: 5 standard errors.
+
+    And its derivative against differences of it.
+    """
+    model = RaveledModel.of(POISSON)
+    x = np.random.default_rng(1).uniform(-1, 1, (200_000, 1))
+    theta, move, clip = np.array([0.8, 0.5]), np.array([0.05, 0.04]), 3.0
+    with jax.enable_x64(True):
+        foresight = SimulatedRecords(model, jax.random.key(0), x)
+        here = picture(foresight.at(theta), np.eye(2), 5000)
+        linear = here.root / clip @ here.information
+        kept = clipped(here.features, clip)
+        linear = linear - (here.features / clip - kept).T @ here.scores / len(kept)
+        bent, slope = foresight.bent(here, theta + move, clip)
+        means = []
+        for place in (theta, theta + move):
+            records = vectors.simulate(model)(jax.random.key(5), jnp.asarray(place), jnp.asarray(x))
+            arguments = (jnp.asarray(theta), jnp.asarray(here.root))
+            means.append(clipped(np.asarray(vectors.on_public(model, vectors.scores)(arguments, records)), clip))
+        change = means[1].mean(axis=0) - means[0].mean(axis=0)
+        error = np.sqrt((means[1] - means[0]).var(axis=0) / len(x)) + 0.1 * np.abs(bent)
+        assert np.all(np.abs(linear @ move + bent - change) < 5 * error)
+        step = 1e-5
+        for j in range(2):
+            there = foresight.bent(here, theta + move + step * np.eye(2)[j], clip)[0]
+            np.testing.assert_allclose((there - bent) / step, slope[:, j], atol=1e-4)

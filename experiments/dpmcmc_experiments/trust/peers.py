@@ -62,8 +62,8 @@ _OTHERS = ("poisson-plain", "rand-poisson", "nb-plain", "rand-nb", "student-plai
 _ALL = (*_LOGISTIC, *_LINEAR, *_OTHERS)
 
 PROBLEMS: dict[str, tuple[str, ...]] = {
-    "dpvi": _ALL,
-    "noise-aware-dpvi": _ALL,
+    "dpvi": (*_ALL, "census-all"),
+    "noise-aware-dpvi": (*_ALL, "census-all"),
     "dp-sgld": _ALL,
     "noisy-linear": _LINEAR,
     "noisy-logistic": _LOGISTIC,

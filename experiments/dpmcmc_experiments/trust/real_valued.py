@@ -43,6 +43,10 @@ def shells(rng: np.random.Generator) -> Table:
     }
 
 
+def with_lopsided_errors(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    return -0.2 + 0.15 * x[:, 0] - 0.1 * x[:, 1] + 0.1 * rng.lognormal(0.0, 0.6, len(x))
+
+
 def with_t2_errors(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
     return 0.2 * x[:, 0] - 0.1 * x[:, 1] + 0.05 * rng.standard_t(2, len(x))
 
@@ -96,6 +100,8 @@ def problems() -> list[Problem]:
                [0.0, 0.2, 0.1, -0.1, 0.0, 0.1, -2.2]),
         wrong_model("linear-t2", "linear", "errors of a t distribution with 2 degrees of freedom",
                     _linear(unit_bounds(2)), uniform(N, 2), with_t2_errors),
+        wrong_model("linear-lopsided", "linear", "lognormal errors", _linear(unit_bounds(3)), uniform(10_000, 3),
+                    with_lopsided_errors),
         wrong_model("linear-wide-bounds", "linear", "bounds a thousand times too wide: the prior forbids the slopes",
                     _linear({"x1": wide_bounds, "x2": wide_bounds}), wide, with_slopes_in_own_units),
         robust("plain", "3477 records, 4 covariates", 4, ROBUST_RECORDS, [0.1, 0.3, -0.2, 0.1, 0.0, -3.0]),

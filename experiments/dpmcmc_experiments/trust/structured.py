@@ -75,6 +75,7 @@ def grouped_logistic(groups: int, slopes: int) -> Any:
         sample_prior=sample_prior,
         covariates=lambda record: record["x"],
         simulate_given=simulate_given,
+        levels=(*(0,) * slopes, groups),
     )
 
 

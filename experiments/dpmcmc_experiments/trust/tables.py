@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -12,6 +14,7 @@ from dpmcmc_experiments.trust.harness import LEVEL
 FAR = 4.0  # released standard deviations by which a parameter must not be off unless the release warns
 UNWARNED = ("usable", "wide", "")  # a release without a verdict warns of nothing
 NEAR = 1.5
+PLANNED = (0.7, 4.5)  # the range that plans state for real records, over what they expect
 CELL = ["problem", "epsilon"]
 
 
@@ -69,6 +72,20 @@ def honesty(rows: pd.DataFrame) -> pd.DataFrame:
     cells = pd.concat([flagged, grouped["said_error"].median(), found], axis=1)
     cells = cells[cells["said_error"].notna() | (cells["flagged"] == 1)]
     return cells.assign(ratio=cells["said_error"] / cells["found_error"])
+
+
+def plans(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of each problem and ε whose plan was asked: the error it expects, that found as in :func:`honesty`, the ratio."""
+    expected = pd.to_numeric(rows["expected_error"], errors="coerce")
+    asked = rows.assign(expected=expected)[expected.notna()].groupby(CELL, sort=False)["expected"].first()
+    cells = honesty(rows).join(asked, how="inner")
+    return cells.assign(ratio=cells["expected"] / cells["found_error"])[["flagged", "expected", "found_error", "ratio"]]
+
+
+def in_range(ratio: Any) -> Any:
+    """Whether errors found are within the range that plans state for real records, by what they expect over that."""
+    low, high = PLANNED
+    return (1 / ratio >= low) & (1 / ratio <= high)
 
 
 def usable(cells: pd.DataFrame) -> pd.DataFrame:

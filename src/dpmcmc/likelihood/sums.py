@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,57 +13,10 @@ from dpmcmc.likelihood import smc
 from dpmcmc.likelihood.checks import Edge
 from dpmcmc.likelihood.regions import Normal
 from dpmcmc.likelihood.stages import LEAST_PARTICLES, Draws
-from dpmcmc.models.base import ModelLike, PyTree
-from dpmcmc.plain import Plain
+from dpmcmc.models.base import ModelLike
+from dpmcmc.plain_trees import PlainArray, PlainTree, packed, unpacked
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Sums
-
-
-@dataclass(frozen=True)
-class PlainArray(Plain):
-    """An array as plain numbers."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    values: tuple[float, ...]
-
-    @classmethod
-    def of(cls, array: Any) -> PlainArray:
-        array = np.asarray(array)
-        return cls(array.dtype.str, array.shape, tuple(array.ravel().tolist()))
-
-    def array(self) -> np.ndarray:
-        return np.array(self.values, dtype=np.dtype(self.dtype)).reshape(self.shape)
-
-
-@dataclass(frozen=True)
-class PlainTree(Plain):
-    """A dictionary (with ``names``), a list or a tuple of arrays and of such trees."""
-
-    container: str
-    names: tuple[str, ...]
-    parts: tuple[PlainArray | PlainTree, ...]
-
-    def tree(self) -> PyTree:
-        parts = [unpacked(part) for part in self.parts]
-        if self.container == "dict":
-            return dict(zip(self.names, parts, strict=True))
-        return parts if self.container == "list" else tuple(parts)
-
-
-def packed(tree: PyTree) -> PlainArray | PlainTree:
-    """A pytree of arrays as plain facts; other containers than dictionaries by string, lists and tuples are refused."""
-    if type(tree) is dict and all(type(name) is str for name in tree):
-        return PlainTree("dict", tuple(tree), tuple(map(packed, tree.values())))
-    if type(tree) in (list, tuple):
-        return PlainTree(type(tree).__name__, (), tuple(map(packed, tree)))
-    if not hasattr(tree, "dtype"):
-        raise TypeError(f"records in a {type(tree).__name__} cannot be kept")
-    return PlainArray.of(tree)
-
-
-def unpacked(plain: PlainArray | PlainTree) -> PyTree:
-    return plain.array() if isinstance(plain, PlainArray) else plain.tree()
 
 
 @dataclass(frozen=True)

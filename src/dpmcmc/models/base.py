@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Protocol
 
 PyTree = Any
@@ -20,6 +21,8 @@ class ModelLike(Protocol):
     - ``covariates(record)`` and ``simulate_given(key, theta, x)``: the part of a record whose law the model does not
       state, a vector of numbers within [−1, 1] by public declaration; and records whose covariates are the rows of x,
       the rest drawn from the model. The library then releases what the covariates look like, and simulates with such;
+    - ``levels``, beside these: for each covariate how many values it has, evenly spaced from −1 to 1, or 0 if it is a
+      number. Groups and categories need it: between their values there is nothing;
     - ``response(record)`` and ``respond(x, responses)``: the outcome of a record as a number within [−1, 1], and
       records with the rows of x and these outcomes. The library then releases what outcomes look like, to begin near
       them.
@@ -60,6 +63,7 @@ class Model:
     sample_prior: Callable[[Any], PyTree] | None = None
     covariates: Callable[[PyTree], Any] | None = None
     simulate_given: Callable[[Any, PyTree, Any], PyTree] | None = None
+    levels: Sequence[int] | None = None
     response: Callable[[PyTree], Any] | None = None
     respond: Callable[[Any, Any], PyTree] | None = None
 
@@ -80,6 +84,13 @@ class Model:
                 raise TypeError(f"Model: {name} must be a function or None, got {getattr(self, name)!r}")
         if has(self, "covariates") != has(self, "simulate_given"):
             raise TypeError("Model: covariates and simulate_given belong together; give both or neither")
+        if has(self, "levels") and not has(self, "covariates"):
+            raise TypeError("Model: levels are those of covariates; give covariates and simulate_given as well")
+        for count in () if self.levels is None else self.levels:
+            if not isinstance(count, Integral) or count < 0 or count == 1:
+                raise ValueError(
+                    f"Model: levels must be 0, for a number, or at least 2 for each covariate, got {count!r}"
+                )
         if has(self, "response") != has(self, "respond"):
             raise TypeError("Model: response and respond belong together; give both or neither")
         if has(self, "response") and not has(self, "covariates"):

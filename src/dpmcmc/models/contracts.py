@@ -92,12 +92,25 @@ def check_covariates(model: ModelLike, theta: PyTree, records: PyTree, key: Any)
     assert jnp.ndim(x) == 2, f"covariates must give a vector for each record, got shape {jnp.shape(x)[1:]}"
     largest = float(jnp.max(jnp.abs(x)))
     assert largest <= 1, f"a covariate of {largest:.6g} is outside [−1, 1]: scale it by public bounds and clip it"
+    if has(model, "levels"):
+        check_levels(given.levels, np.asarray(x))
     again = given.simulate_given(key, theta, x)
     shapes, expected = (jax.tree.map(jnp.shape, tree) for tree in (again, records))
     assert shapes == expected, f"simulate_given gives records of shapes {shapes}, simulate of {expected}"
     off = float(jnp.max(jnp.abs(jax.vmap(given.covariates)(again) - x)))
     assert off <= 1e-6, f"the covariates of records from simulate_given are off by {off:.3g} from those it was given"
     check_scores(model, theta, again, "simulate_given")
+
+
+def check_levels(levels: Any, x: np.ndarray) -> None:
+    """There is one number a covariate, and those with levels have no other values."""
+    assert len(levels) == x.shape[1], f"levels has {len(levels)} numbers for {x.shape[1]} covariates; give one for each"
+    for column, count in enumerate(levels):
+        steps = (x[:, column] + 1) * (count - 1) / 2 if count else np.zeros(1)
+        off = float(np.max(np.abs(steps - np.round(steps))))
+        assert off < 1e-3, (
+            f"covariate {column} has values between its {count} levels, which are evenly spaced on [−1, 1]"
+        )
 
 
 def check_response(model: ModelLike, records: PyTree) -> None:

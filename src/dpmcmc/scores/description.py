@@ -44,12 +44,17 @@ class Description:
 
     def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
         x = self.marginals.from_normals(rng.normal(size=(count, len(self.root))) @ self.root.T)
-        return np.clip(self.mean + (x - x.mean(axis=0)) @ self.correction.T, -OUTSIDE, OUTSIDE)
+        moved = np.clip(self.mean + (x - x.mean(axis=0)) @ self.correction.T, -OUTSIDE, OUTSIDE)
+        return np.where(np.array(self.marginals.levels) > 0, x, moved)  # there is nothing between levels
 
 
-def describe(reader: Reader, covariates: int, has_outcome: bool, rng: np.random.Generator) -> Description:
-    """Release what is needed to simulate covariates like the real ones, and what outcomes look like."""
-    marginals = _marginals(reader, covariates + has_outcome)
+def describe(reader: Reader, levels: tuple[int, ...], has_outcome: bool, rng: np.random.Generator) -> Description:
+    """Release what is needed to simulate covariates like the real ones, and what outcomes look like.
+
+    ``levels`` has one number a covariate: how many values it has, 0 if it is a number.
+    """
+    covariates = len(levels)
+    marginals = _marginals(reader, (*levels, 0) if has_outcome else levels)
     outcomes = marginals[covariates:] if has_outcome else None
     marginals = marginals[:covariates]
     normals = rng.normal(size=(DRAWN, covariates))
@@ -65,14 +70,14 @@ def describe(reader: Reader, covariates: int, has_outcome: bool, rng: np.random.
     return replace(_fitted(marginals, normals, known.mean, known.covariance), outcomes=outcomes)
 
 
-def _marginals(reader: Reader, columns: int) -> Marginals:
+def _marginals(reader: Reader, levels: tuple[int, ...]) -> Marginals:
     def counted(edges: np.ndarray, share: float) -> Marginals:
         counts, std = reader.covariate_counts(edges[:, 1:-1], share)
-        return Marginals.from_counts(edges, counts, std, reader.n)
+        return Marginals.from_counts(edges, counts, std, reader.n, levels)
 
     even, finer = COUNT_SHARES
-    last = share_for(np.sqrt(2 * columns) / reader.mu / reader.n, LAST_COUNTS)
-    marginals = counted(first_edges(columns), even)
+    last = share_for(np.sqrt(2 * len(levels)) / reader.mu / reader.n, LAST_COUNTS)
+    marginals = counted(first_edges(levels), even)
     if marginals.concentrated:
         marginals = counted(marginals.finer_edges(last=False), finer)
     return counted(marginals.finer_edges(last=True), last)

@@ -43,8 +43,17 @@ class Foresight(Protocol):
     def information(self, theta: np.ndarray) -> np.ndarray:
         """The information at ``theta`` alone, with fewer records."""
 
+    def records(self, theta: np.ndarray, count: int) -> Any:
+        """Records that come from there, or None."""
+
     def clipped(self, picture: Picture, theta: np.ndarray, clip: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Mean of clipped features at the picture's place, over the clip, of records from ``theta``; its derivative.
+
+        None if that is not foreseen.
+        """
+
+    def bent(self, picture: Picture, theta: np.ndarray, clip: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """What of the change of that mean, and of its derivative, is not linear in the move; for moves that are short.
 
         None if that is not foreseen.
         """
@@ -72,12 +81,23 @@ class SimulatedRecords:
         at = jnp.asarray(theta)
         return simulated_information(self.model, at, self._from(at, self.few))
 
+    def records(self, theta: np.ndarray, count: int) -> Any:
+        return self._from(jnp.asarray(theta), self.many[:count])
+
     def clipped(self, picture: Picture, theta: np.ndarray, clip: float) -> tuple[np.ndarray, np.ndarray]:
         centre, stretch = picture.theta, picture.stretch
         moved = jnp.asarray(centre + stretch.T @ (theta - centre))  # real records are that much more sensitive
         arguments = (jnp.asarray(centre), jnp.asarray(picture.root @ stretch))
         run = vectors.clipped_moments(self.model)
         mean, slope, _ = run(self.key, moved, self.few, arguments, jnp.asarray(clip))
+        return np.asarray(mean), np.asarray(slope) @ stretch.T
+
+    def bent(self, picture: Picture, theta: np.ndarray, clip: float) -> tuple[np.ndarray, np.ndarray]:
+        centre, stretch = picture.theta, picture.stretch
+        moved = jnp.asarray(centre + stretch.T @ (theta - centre))
+        arguments = (jnp.asarray(centre), jnp.asarray(picture.root @ stretch))
+        records = self._from(jnp.asarray(centre), self.few)
+        mean, slope = vectors.bent_moments(self.model)(moved, records, arguments, jnp.asarray(clip))
         return np.asarray(mean), np.asarray(slope) @ stretch.T
 
     def curved(self, places: tuple[np.ndarray, np.ndarray], known: np.ndarray) -> Curved:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from dpmcmc.scores import radius
-from dpmcmc.scores.lengths import SHAPE, Lengths
+from dpmcmc.scores.lengths import Lengths
 from dpmcmc.scores.radius import ASIDE, FORESEEN, UNFORESEEN, Tails
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
@@ -108,7 +108,7 @@ def measure(
     lengths = Lengths.fitted(edges, counts[0], std, norms, reader.n) if blind else None
     if lengths is not None:
         simulated, norms = lengths.carried(simulated), lengths.of(norms)
-        tails = Tails(*radius.folded(edges, counts[0], norms), std, norms, SHAPE)
+        tails = Tails(*radius.folded(edges, counts[0], norms), std, norms)
     else:
         tails = Tails(edges, counts[0], std, norms)
     lopsided = LOPSIDED if blind else 0.0

@@ -21,7 +21,7 @@ from dpmcmc.release import Release
 from dpmcmc.scores.plan import MOST_RELEASES, PlannedScores
 from dpmcmc.scores.quality import ScoreQuality, least_error
 from dpmcmc.scores.reader import check_smooth
-from dpmcmc.scores.rehearsal import advice, rehearse
+from dpmcmc.scores.rehearsal import ON_OTHERS, advice, rehearse
 from dpmcmc.scores.run import check_size, run
 
 DRAWS = 2048  # of all chains together
@@ -111,6 +111,12 @@ class ScorePlan(PlannedScores):
         return self.rehearsals[len(self.rehearsals) // 2]
 
     @property
+    def likely(self) -> tuple[float, float]:
+        """A range for errors of means with real records, in posterior standard deviations, from public knowledge."""
+        low, high = ON_OTHERS
+        return low * self.rehearsals[0].mean_error, high * self.rehearsals[-1].mean_error
+
+    @property
     def least_error(self) -> float:
         """Error of means, in posterior standard deviations, that the noise has at best: from public numbers."""
         return least_error(self.rule.mu, self.n, self.raveled.dimension)
@@ -131,7 +137,8 @@ class ScorePlan(PlannedScores):
         least, most = self.rehearsals[0].mean_error, self.rehearsals[-1].mean_error
         lines.append(
             f"Expected, from rehearsals on simulated records: {self.expected.verdict}; posterior means off by "
-            f"{least:.2f} to {most:.2f} posterior standard deviations, which intervals include. Real records unlike "
-            "simulated ones can do worse, and the release will say so."
+            f"{least:.2f} to {most:.2f} posterior standard deviations, which intervals include. For real records, "
+            "often rarer or longer-tailed than simulated ones, allow for {:.2g} to {:.2g}; the release will "
+            "say.".format(*self.likely)
         )
         return "\n".join([*lines, *filter(None, [advice(self, self.expected)])])

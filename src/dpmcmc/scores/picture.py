@@ -7,17 +7,20 @@ the real information in coordinates where the simulated one is standard. Simulat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpmcmc.models.base import has
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.coordinates import metric
 from dpmcmc.scores.radius import tail_direction
 
+PRIOR_DRAWS = 4096
 NEXT_TO_NOTHING = 1e-10  # of the prior's precision, per record
 OF_PRIOR = 0.01  # so much of the prior's precision joins the information where two are compared: some may have none
 
@@ -89,13 +92,50 @@ def simulated_information(model: RaveledModel, at: Any, records: Any) -> np.ndar
     return scores.T @ scores / len(scores)
 
 
+class NormalPrior(NamedTuple):
+    """What a search takes a prior for whose log is no quadratic."""
+
+    mean: np.ndarray
+    precision: np.ndarray
+
+
+@lru_cache(maxsize=64)
+def normal_prior(model: RaveledModel) -> NormalPrior | None:
+    """The moments of the prior by draws of it; None if its log is a quadratic, or it cannot be drawn from.
+
+    The highest density of a hierarchy, say, may be where its groups do not differ at all, and not where its mass is.
+    """
+    if not has(model.model, "sample_prior"):
+        return None
+    key = jax.random.key(0)
+    draws = np.asarray(
+        jax.jit(jax.vmap(lambda key: model.ravel(model.model.sample_prior(key))))(jax.random.split(key, PRIOR_DRAWS))
+    )
+    hessians = [np.asarray(vectors.prior_at(model)(jnp.asarray(draw))[2]) for draw in draws[:3]]
+    scale = np.max(np.abs(hessians[0])) + 1e-300
+    if all(np.all(np.abs(other - hessians[0]) <= 1e-6 * scale) for other in hessians[1:]) or not np.all(
+        np.isfinite(draws)
+    ):
+        return None
+    low, middle, high = np.quantile(draws, [0.1587, 0.5, 0.8413], axis=0)  # tails may have no variance
+    spread = np.maximum((high - low) / 2, 1e-300)
+    white = np.clip((draws - middle) / spread, -3, 3)
+    return NormalPrior(middle, matrices.power(np.outer(spread, spread) * matrices.correlation(np.cov(white.T)), -1))
+
+
 def prior_precision(model: RaveledModel, theta: np.ndarray) -> np.ndarray:
-    """Minus the Hessian of the log prior, where it is one of a peak."""
+    """Minus the Hessian of the log prior, where it is one of a peak; or the inverse of its covariance."""
+    normal = normal_prior(model)
+    if normal is not None:
+        return normal.precision
     return matrices.positive(-np.nan_to_num(np.asarray(vectors.prior_at(model)(jnp.asarray(theta))[2])))
 
 
 def prior_at(model: RaveledModel, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Precision and slope of the prior at a place."""
+    normal = normal_prior(model)
+    if normal is not None:
+        return normal.precision, normal.precision @ (normal.mean - theta)
     slope = np.nan_to_num(np.asarray(vectors.prior_at(model)(jnp.asarray(theta))[1]))
     return prior_precision(model, theta), slope
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from dpmcmc.quality import NOT_USABLE, USABLE, WIDE, Quality
-from dpmcmc.scores import matrices
 from dpmcmc.scores.curvature import UNDESCRIBED
-from dpmcmc.scores.normality import Normality
 from dpmcmc.scores.stages import Found
 
 CONTRADICTION = 1e-3  # probability of a last surprise as large, below which the stages contradict each other
@@ -19,7 +18,7 @@ NO_DIRECTION = 0.55  # the same where it is worst
 HOPELESS = 1.0  # errors of means, in posterior standard deviations, that the noise has at best
 BLIND = 2.5  # so many times that where nothing is foreseen of records
 TELLING = 25.0  # records that carry the information, over the standard deviation of a count's noise with all of μ
-NOT_NORMAL = 1.0  # change of the logarithm of the curvature within the draws beyond which they cannot be relied on
+NOT_NORMAL = 0.5  # change of the logarithm of the curvature within the draws beyond which they cannot be relied on
 LIKE_PRIOR = 0.9  # standard deviations over the prior's, of most parameters: the sums say hardly anything
 NOISY = 1.0  # errors of means, in posterior standard deviations, beyond which intervals are mostly noise
 
@@ -33,7 +32,8 @@ class ScoreQuality(Quality):
     - ``surprise``: the probability of sums that disagree as much as the last one did with those before it;
     - ``information_error``: relative, of the information that steps and intervals rest on; ``worst_information``: the
       same along the direction where it is worst;
-    - ``bend``: how much the logarithm of the likelihood's curvature changes within the draws, 0 if it is normal;
+    - ``bend``: how much the logarithm of the likelihood's curvature changes within draws that do not follow it:
+      0 if it is normal, or if they do;
     - ``like_prior``: the median of the draws' standard deviations over the prior's, 0 where the prior has none;
     - ``least_error``: the error that one sum would have if everything else were known, from public numbers;
     - ``telling``: about how many records carry the information, over what noise hides of a count (1/μ);
@@ -150,18 +150,21 @@ def telling(features: np.ndarray, mu: float, n: int) -> float:
     return float(mu * n * np.mean(squares) ** 2 / max(np.mean(squares**2), 1e-300))
 
 
+class Variances(NamedTuple):
+    """Of the parameters, in the draws and in the posterior without privacy."""
+
+    private: np.ndarray
+    exact: np.ndarray
+
+
 def of_found(
-    found: Found, covariance: np.ndarray, shape: Normality, temperature: float, mu: float, failed: bool
+    found: Found, variances: Variances, bend: float, temperature: float, mu: float, failed: bool
 ) -> ScoreQuality:
     """From the end of a search: the variance that draws have beyond the posterior without privacy.
 
-    ``covariance`` is that of the draws, ``shape`` the likelihood's over them, ``mu`` what all releases have together.
+    ``bend`` is what draws leave out of the likelihood's shape, ``mu`` what all releases have together.
     """
-    state, here = found.state, found.picture
-    private = np.diag(covariance)
-    records = temperature * found.n
-    tells = matrices.power(found.record_width(shape.information) / records, -1, 1e-14)
-    exact = np.diag(matrices.power(tells + here.prior_precision, -1, 1e-14))
+    state, here, (private, exact) = found.state, found.picture, variances
     prior = np.diag(here.prior_precision)
     known = prior > 0
     like_prior = np.median(np.sqrt(private[known] * prior[known])) if known.any() else 0.0
@@ -170,7 +173,7 @@ def of_found(
         surprise=state.surprises[-1] if state.surprises else 0.0,
         information_error=state.information_error,
         worst_information=UNDESCRIBED if state.doubt is None else state.doubt.in_worst_direction,
-        bend=shape.bend,
+        bend=bend,
         like_prior=float(like_prior),
         least_error=(BLIND if found.blind else 1.0) * least_error(mu, found.n, len(private)),
         telling=telling(here.features, mu, found.n),

@@ -2,9 +2,9 @@
 
 Simulated records say how long vectors are to be expected; of the real ones, noisy counts of norms are released. Beyond
 the simulated norms' ``START`` quantile q the real tail is taken to be a·P(q (r/q)^γ > ·) for simulated norms r: longer
-or shorter by an exponent, heavier or lighter by a factor. Both are weighed by how well they fit the counts, so that a
-tail is seen that shows in no single bin. What the clip takes is put back as far as it is foreseen
-(:mod:`dpmcmc.scores.measure`); the rest of it is a harm.
+or shorter by an exponent, heavier or lighter by a factor; and a share of the records may be outliers, anywhere beyond
+it. All of these are weighed by how well they fit the counts, so that a tail is seen that shows in no single bin. What
+the clip takes is put back as far as it is foreseen (:mod:`dpmcmc.scores.measure`); the rest of it is a harm.
 
 Reference: docs/theory/score-release.md, "Where to clip".
 """
@@ -23,14 +23,31 @@ REACH = 30.0  # the last edge, in root mean squares of simulated norms
 CANDIDATES = 40
 ROWS = 8192  # simulated vectors that candidates are tried on
 START = 0.95  # quantile of simulated norms where the tail begins
-EXPONENTS, FACTORS = np.geomspace(0.5, 5.0, 47), np.geomspace(0.25, 8.0, 23)
+EXPONENTS, FACTORS = np.geomspace(0.5, 5.0, 24), np.geomspace(0.25, 8.0, 16)
+OUTLIERS = 0.02  # probability, before counts are seen, that a share of the records does not belong to the tail
+SHARES = np.geomspace(1e-3, 0.3, 10)  # of the records
+KINDS = ((0.0, 12.0), (1.0, 36.0), (2.0, 36.0))
+"""Outliers have norms r with a density of their logarithm ∝ r^−α from ``NEAREST`` to so many times where the tail
+begins: α and that."""
+NEAREST = 1.5
 BENDS = 4.0  # beyond so many times the norm where the tail begins, exponents change norms by a factor
-CLEAR = 3.5  # standard deviations by which counts must exceed such a tail to be believed as they are
 LOG_SPREAD = 0.15  # scale of the logarithms of exponents and factors, before counts are seen
 FORESEEN = 0.35  # relative error of the loss that simulated records foresee
 UNFORESEEN = 0.7  # the same of what the counts show beyond it
 TAIL = 0.95  # quantile of simulated norms beyond which vectors say where the rest of a tail points
+LENGTH = 0.03  # relative error of all simulated norms together: where many are as long as the clip, it matters
 ASIDE = 0.1  # squared, of a tail's length: how much of it may point elsewhere
+
+
+def _outliers(power: float, farthest: float, count: int = 512) -> np.ndarray:
+    """Quantiles of the norms of one kind of outliers, over where the tail begins."""
+    ranks = (np.arange(count) + 0.5) / count
+    if not power:
+        return NEAREST * (farthest / NEAREST) ** ranks
+    return NEAREST * (1 - ranks * (1 - (farthest / NEAREST) ** -power)) ** (-1 / power)
+
+
+OUTSIDE = np.stack([_outliers(*kind) for kind in KINDS])
 
 
 class Radius(NamedTuple):
@@ -46,67 +63,79 @@ class Radius(NamedTuple):
 class Tails:
     """The real norms beyond q, by simulated ones and noisy counts."""
 
-    def __init__(
-        self, edges: np.ndarray, counts: np.ndarray, std: float, norms: np.ndarray, shape: float = 0.0
-    ) -> None:
-        """``shape`` is the relative error of expected counts beyond which more of them stand out."""
+    def __init__(self, edges: np.ndarray, counts: np.ndarray, std: float, norms: np.ndarray) -> None:
         self.n = max(float(np.sum(counts)), 1.0)
         ordered = np.sort(norms)
         inside, self.norms = np.split(ordered, [int(START * len(norms))])
-        start = max(float(self.norms[0]), 1e-300)
+        self.start = max(float(self.norms[0]), 1e-300)
         self.share = len(self.norms) / len(norms)
-        far = np.log(self.norms / start)
+        far = np.log(self.norms / self.start)
         near = np.minimum(far, np.log(BENDS))
-        self.stretched = start * np.exp(far + (EXPONENTS[:, None] - 1) * near)  # (exponent, norm)
-        shown = edges >= start
+        self.stretched = self.start * np.exp(far + (EXPONENTS[:, None] - 1) * near)  # (exponent, norm)
+        shown = edges >= self.start
         each = np.stack([np.histogram(row, np.append(0.0, edges))[0] for row in np.minimum(self.stretched, edges[-1])])
-        self._predicted = self.n * self.share / len(self.norms) * each[:, None, shown] * FACTORS[None, :, None]
+        self._tail = self.n * self.share / len(self.norms) * each[:, None, None, shown] * FACTORS[:, None, None]
+        outside = [np.histogram(np.minimum(self.start * row, edges[-1]), np.append(0.0, edges))[0] for row in OUTSIDE]
+        each = np.stack(outside)[:, shown] / OUTSIDE.shape[1]
+        self._outliers = self.n * _with_none(SHARES[:, None, None] * each)  # (share and kind, bin)
         self._below = np.histogram(inside, np.append(0.0, edges))[0][shown] * self.n / len(norms)
-        self._counts, self._std, self._shape, self.edges = counts[shown], std, shape, edges[shown]
+        self._counts, self._std, self.edges = counts[shown], std, edges[shown]
+        self._misfits: dict[int, np.ndarray] = {}
         self._weigh((self,))
 
     def together(self, others: Sequence[Tails]) -> Tails:
-        """The same, with what counts at other places say of the exponent and the factor, which are the same there."""
+        """The same, with what counts at other places say of exponent, factor and outliers, which are the same there."""
         if not others:
             return self
         joint = copy(self)
         joint._weigh((self, *others))
         return joint
 
+    @property
+    def _predicted(self) -> np.ndarray:
+        """Counts beyond q, by exponent, factor, outliers and bin."""
+        return self._tail + self._outliers
+
     def _misfit(self, places: int) -> np.ndarray:
-        """Minus twice the log likelihood of exponents and factors: of noise, chance, and the shape.
+        """Minus twice the log likelihood of exponents, factors and outliers: of noise, chance, and the shape.
 
         The shape is wrong in the same way at all ``places``, so that many of them say no more of it than one.
         """
-        variance = self._std**2 + self._predicted + places * (0.25 * self._predicted) ** 2
-        return np.sum((self._counts - self._below - self._predicted) ** 2 / variance + np.log(variance), axis=2)
+        if places not in self._misfits:
+            predicted = self._predicted
+            variance = self._std**2 + predicted + places * (0.25 * predicted) ** 2
+            misfit = (self._counts - self._below - predicted) ** 2 / variance + np.log(variance)
+            self._misfits[places] = np.sum(misfit, axis=-1)
+        return self._misfits[places]
 
     def _weigh(self, places: Sequence[Tails]) -> None:
         away = (np.log(EXPONENTS)[:, None] ** 2 + np.log(FACTORS)[None, :] ** 2) / LOG_SPREAD**2
-        prior = 3 * np.log1p(away)  # minus twice the logarithm of a Cauchy density in two dimensions
+        prior = 3 * np.log1p(away)[:, :, None]  # minus twice the logarithm of a Cauchy density in two dimensions
+        kinds = len(self._outliers)
+        prior = prior - 2 * np.log(np.append(1 - OUTLIERS, np.full(kinds - 1, OUTLIERS / (kinds - 1))))
         cost = prior + np.sum([tails._misfit(len(places)) for tails in places], axis=0)
         weights = np.exp(-(cost - np.min(cost)) / 2)
-        self.weights = weights / weights.sum()
-        fitted = np.sum(self.weights[:, :, None] * self._predicted, axis=(0, 1)) + self._below
-        self.more = _clump(self._counts - fitted, self._std**2 + fitted + (self._shape * fitted) ** 2)
+        self.weights = weights / weights.sum()  # (exponent, factor, outliers)
 
     def excess(self, clip: float) -> tuple[float, float, float]:
         """Mean and standard deviation of Σ(norm − clip)₊ less the simulated records' own, and the share beyond."""
-        over = self.n * self.share * np.mean(np.maximum(self.stretched - clip, 0.0), axis=1)[:, None] * FACTORS
+        over = self.n * self.share * np.mean(np.maximum(self.stretched - clip, 0.0), axis=1)[:, None, None]
+        norms = self.start * OUTSIDE
+        outliers, outside = (
+            _with_none(SHARES[:, None] * np.mean(part, axis=1)) for part in (np.maximum(norms - clip, 0), norms > clip)
+        )
+        over = over * FACTORS[:, None] + self.n * outliers
         mean = float(np.sum(self.weights * over))
         spread = float(np.sqrt(max(np.sum(self.weights * over**2) - mean**2, 0.0)))
         own = self.n * self.share * float(np.mean(np.maximum(self.norms - clip, 0.0)))
-        beyond = self.share * np.mean(self.stretched > clip, axis=1)[:, None] * FACTORS
-        clump = float(self.more @ np.maximum(self.edges - clip, 0.0))  # bins that no such tail explains
-        share = float(np.sum(self.weights * beyond) + np.sum(self.more[self.edges > clip]) / self.n)
-        return mean - own + clump, float(np.hypot(spread, clump / 2)), share
+        beyond = self.share * np.mean(self.stretched > clip, axis=1)[:, None, None] * FACTORS[:, None] + outside
+        return mean - own, spread, float(np.sum(self.weights * beyond))
 
 
-def _clump(more: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """What the counts have beyond a fitted tail: all bins from the one where their sum stands out most, if it does."""
-    clear = np.cumsum(more[::-1])[::-1] / np.sqrt(np.cumsum(variance[::-1])[::-1])
-    first = int(np.argmax(clear))
-    return np.where(np.arange(len(more)) >= first, more, 0.0) if clear[first] > CLEAR else np.zeros(len(more))
+def _with_none(kinds: np.ndarray) -> np.ndarray:
+    """Outliers by share and kind, as one axis that begins with none."""
+    flat = kinds.reshape(-1, *kinds.shape[2:])
+    return np.concatenate([np.zeros_like(flat[:1]), flat])
 
 
 def tail_direction(simulated: np.ndarray) -> np.ndarray:
@@ -114,6 +143,12 @@ def tail_direction(simulated: np.ndarray) -> np.ndarray:
     norms = np.linalg.norm(simulated, axis=1)
     over = np.maximum(norms - np.quantile(norms, TAIL), 0.0)
     return (over / np.maximum(norms, 1e-300)) @ simulated / max(np.sum(over), 1e-300)
+
+
+def more_lost(norms: np.ndarray, clip: float) -> np.ndarray:
+    """What the clip would take in addition of vectors with these norms if all were ``LENGTH`` longer, over norms."""
+    more = np.maximum((1 + LENGTH) * norms - clip, 0.0) - np.maximum(norms - clip, 0.0)
+    return more / np.maximum(norms, 1e-300)
 
 
 def norm_edges(norms: np.ndarray, blind: bool = False) -> np.ndarray:
@@ -152,7 +187,8 @@ def choose(
         excess, doubt, beyond = tails.excess(clip)
         kept = np.minimum(clip / np.maximum(norms, 1e-300), 1.0)
         lost = tails.n / len(norms) * ((1 - kept) @ harmed)
-        bias = spread * ((UNFORESEEN * excess) ** 2 + doubt**2) + FORESEEN**2 * (lost @ lost)
+        longer = tails.n / len(norms) * (more_lost(norms, clip) @ harmed)
+        bias = spread * ((UNFORESEEN * excess) ** 2 + doubt**2) + FORESEEN**2 * (lost @ lost) + longer @ longer
         taken = max(tails.n * float(np.mean(np.maximum(norms - clip, 0.0))) + excess, 0.0)
         bias += (lopsided * taken) ** 2 * total_harm / simulated.shape[1]
         total = total_harm * (noise * clip) ** 2 + bias

@@ -15,10 +15,11 @@ import numpy as np
 
 from dpmcmc.scores import matrices
 from dpmcmc.scores.curvature import Doubt
+from dpmcmc.scores.foresight import Foresight
 from dpmcmc.scores.measure import Measured
 from dpmcmc.scores.picture import Picture
 from dpmcmc.scores.radius import Tails
-from dpmcmc.scores.step import Knowledge, expected
+from dpmcmc.scores.step import Knowledge, changed, expected
 
 NEAR = 0.4  # sums farther from the place than so many standard deviations of the posterior of one record are left out
 
@@ -39,13 +40,15 @@ class Said(NamedTuple):
     shared: np.ndarray  # covariance
 
     @classmethod
-    def of(cls, picture: Picture, found: Measured, there: Picture, doubt: Doubt | None, n: int) -> Said:
+    def of(
+        cls, picture: Picture, found: Measured, there: Picture, doubt: Doubt | None, n: int, foresight: Foresight
+    ) -> Said:
         """Of a sum taken at the picture's place, for an estimate near another place."""
         at, move = expected(picture, found, n), there.theta - picture.theta
-        derivative = at.derivative_with(there.information)
+        change, derivative = changed(picture, found, at, there.theta, foresight)
         weighing = n * np.linalg.solve(at.noise, derivative)
         precision = matrices.symmetric(n * derivative.T @ weighing)
-        residual = found.total - n * (at.mean + at.change(move, there.information))
+        residual = found.total - n * (at.mean + change)
         knowledge = Knowledge(precision, weighing.T @ residual + precision @ there.theta)
         spread = matrices.power(precision + there.prior_precision, -1, 1e-14)
         shared = spread @ weighing.T @ at.shared @ weighing @ spread
@@ -56,14 +59,19 @@ class Said(NamedTuple):
 
 
 def recalled(
-    sums: Sequence[Released], pictured: Callable[[Released], Picture], there: Picture, doubt: Doubt | None, n: int
+    sums: Sequence[Released],
+    pictured: Callable[[Released], Picture],
+    there: Picture,
+    doubt: Doubt | None,
+    n: int,
+    foresight: Foresight,
 ) -> tuple[Knowledge, Knowledge]:
     """What the sums that are near say, read again, and what the others said when they were released.
 
     ``pictured`` is the model where and as a sum was taken, ``there`` it is now.
     """
     here = near(sums, there, n)
-    said = [Said.of(pictured(one), one.found.read_with(tails(here, one)), there, doubt, n) for one in here]
+    said = [Said.of(pictured(one), one.found.read_with(tails(here, one)), there, doubt, n, foresight) for one in here]
     others = Knowledge.none(len(there.theta))
     for released in sums:
         if not any(released is one for one in here):

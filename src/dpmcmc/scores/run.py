@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -15,24 +19,29 @@ from dpmcmc.models.base import WithInit, has, model_name
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import GaussianFilter
 from dpmcmc.progress import Bar
+from dpmcmc.quality import NOT_USABLE
 from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
 from dpmcmc.scores import matrices, vectors
+from dpmcmc.scores.curve import RECORDS, Curve, power_between, sample
 from dpmcmc.scores.description import describe
 from dpmcmc.scores.foresight import FEW, Foresight, SimulatedRecords
 from dpmcmc.scores.marginals import BINS
 from dpmcmc.scores.normality import over_draws
+from dpmcmc.scores.picture import normal_prior, picture
 from dpmcmc.scores.plan import PlannedScores
-from dpmcmc.scores.quality import ScoreQuality, of_found
+from dpmcmc.scores.quality import ScoreQuality, Variances, of_found
 from dpmcmc.scores.reader import Reader
-from dpmcmc.scores.stages import Stages
+from dpmcmc.scores.stages import Found, Stages
 from dpmcmc.scores.stand_in import BINS as SIZE_BINS
 from dpmcmc.scores.stand_in import of_sizes
+from dpmcmc.scores.step import Knowledge
 from dpmcmc.scores.sums import ScoreSums
 from dpmcmc.scores.vectors import covariates_of
 
 MANY = 32_768  # simulated records
+BENT = 0.25  # change of the logarithm of the curvature within the draws beyond which these follow the model
 
 
 class Outcome(NamedTuple):
@@ -83,19 +92,73 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         said = found.knowledge.blurred(found.record_width() / records)
         private = matrices.power(said.precision + found.picture.prior_precision, -1, 1e-14)
         shape = over_draws(found.picture, private, records, foresight, public)
-        quality = of_found(found, private, shape, plan.temperature, reader.mu, failed)
-    precision = tuple(map(tuple, said.precision.tolist()))
-    return Outcome(ScoreSums(precision, tuple(said.weighted.tolist()), tuple(found.state.theta.tolist())), quality)
+        tells = matrices.power(found.record_width(shape.information) / records, -1, 1e-14)
+        exact = matrices.power(tells + found.picture.prior_precision, -1, 1e-14)
+        variances, curve = Variances(np.diag(private), np.diag(exact)), None
+        quality = of_found(found, variances, shape.bend, plan.temperature, reader.mu, failed)
+        bends = shape.bend > BENT or normal_prior(plan.raveled) is not None
+        if bends and replace(quality, bend=0.0).verdict != NOT_USABLE:  # else draws are of no use anyway
+            followed = _followed(plan, found, said, foresight, public)
+            left_out = np.inf if normal_prior(plan.raveled) is not None else shape.bend  # the mode need not be near
+            if followed is not None:
+                (variances, curve), left_out = followed, 0.0
+            quality = of_found(found, variances, left_out, plan.temperature, reader.mu, failed)
+    precision, weighted = tuple(map(tuple, said.precision.tolist())), tuple(said.weighted.tolist())
+    return Outcome(ScoreSums(precision, weighted, tuple(found.state.theta.tolist()), curve), quality)
+
+
+def _followed(
+    plan: PlannedScores, found: Found, said: Knowledge, foresight: Foresight, seed: int
+) -> tuple[Variances, Curve] | None:
+    """Variances with and without privacy noise where the likelihood is not normal; None if they cannot be had."""
+    here, width = found.picture, found.record_width() / (plan.temperature * found.n)
+    information, prior = matrices.power(width, -1, 1e-14), here.prior_precision
+    simulated = foresight.records(here.theta, RECORDS)
+    if simulated is None:
+        return None
+    where = matrices.power(said.precision, -1, 1e-14) @ said.weighted - here.theta
+    variances = []
+    for precision in (information, said.precision):  # without noise, and with it
+        curve = Curve.of(simulated, information + prior, power_between(precision @ width))
+        if curve is None:
+            return None
+        places = curve.places(plan.raveled, here.theta)
+        drawn = sample(plan.raveled, places, precision, precision @ where, prior, seed)
+        if not (drawn.mixed and places.show(precision)):
+            return None
+        variances.append(drawn.theta.reshape(-1, len(prior)).var(axis=0))
+    assert curve is not None
+    return Variances(private=variances[1], exact=variances[0]), curve
 
 
 def _prepared(plan: PlannedScores, reader: Reader, rng: np.random.Generator, key: Any) -> tuple[Foresight, np.ndarray]:
     """What is expected of records, from public knowledge and first releases, and where the search begins."""
     if has(plan.model, "simulate"):
-        x, alike = _described(plan, reader, rng)
+        with ThreadPoolExecutor(1) as meanwhile:
+            meanwhile.submit(_compiled, plan.raveled)
+            x, alike = _described(plan, reader, rng)
         return SimulatedRecords(plan.raveled, key, x), _begin(plan, alike, key)
     public = None if plan.public_data is None else jax.tree.map(jnp.asarray, plan.public_data)
     theta = _begin(plan, public, key)
     return of_sizes(reader, theta, rng, MANY), theta
+
+
+@lru_cache(maxsize=64)
+def _compiled(raveled: RaveledModel) -> None:
+    """Run once, on covariates that mean nothing, what simulated records are used for: it is compiled then.
+
+    Only time depends on it, so whatever goes wrong here does so again, and is told, where it matters.
+    """
+    model: Any = raveled.model
+    with suppress(Exception), jax.enable_x64(True):
+        key, count = jax.random.key(0), covariate_count(raveled, model) if has(model, "covariates") else 0
+        foresight = SimulatedRecords(raveled, key, np.random.default_rng(0).uniform(-1, 1, (MANY, count)))
+        theta = np.asarray(raveled.ravel(start(model, key, np.dtype(np.float64))))
+        identity = np.eye(len(theta))
+        here = picture(foresight.at(theta), identity, MANY)
+        foresight.clipped(here, theta, 1.0)
+        foresight.bent(here, theta, 1.0)
+        foresight.curved((theta, theta), identity).numbers(identity)
 
 
 def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -112,7 +175,7 @@ def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) ->
     width = covariate_count(plan.raveled, model)
     if not width:
         return np.zeros((MANY, 0)), None
-    described = describe(reader, width, has(model, "response"), rng)
+    described = describe(reader, levels_of(plan.raveled, model), has(model, "response"), rng)
     x = described.draw(rng, MANY)
     if described.outcomes is None:
         return x, None
@@ -141,12 +204,24 @@ def check_size(raveled: RaveledModel, model: Any) -> None:
     simulates = has(model, "simulate")
     covariates = covariate_count(raveled, model) if simulates and has(model, "covariates") else 0
     wanted = max(covariates * (covariates + 3) // 2, raveled.dimension * (raveled.dimension + 1) // 2)
-    counts = BINS * (covariates + 1) if simulates else SIZE_BINS * raveled.dimension
+    bins = max(BINS, *levels_of(raveled, model)) if covariates else BINS
+    counts = bins * (covariates + 1) if simulates else SIZE_BINS * raveled.dimension
     if max(wanted, counts) > MOST_COORDINATES:
         raise ValueError(
             f"{covariates} covariates and {raveled.dimension} parameters have {wanted} second moments or curvatures, "
             f"and at most {MOST_COORDINATES} numbers can be released at once; take fewer, or another method"
         )
+
+
+def levels_of(raveled: RaveledModel, model: Any) -> tuple[int, ...]:
+    """How many levels each covariate has, 0 for numbers."""
+    count = covariate_count(raveled, model)
+    levels = tuple(map(int, model.levels)) if has(model, "levels") else (0,) * count
+    if any(each < 0 or each == 1 for each in levels):
+        raise ValueError(f"levels must be 0, for a number, or at least 2 for each covariate, got {levels}")
+    if len(levels) != count:
+        raise ValueError(f"levels has {len(levels)} numbers and records have {count} covariates; give one for each")
+    return levels
 
 
 def covariate_count(raveled: RaveledModel, model: Any) -> int:

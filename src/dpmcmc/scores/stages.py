@@ -157,12 +157,11 @@ class Stages:
         if state.doubt is not None:
             spread = matrices.power(said.precision + here.prior_precision, -1, 1e-14)
             said = said.blurred(state.doubt.of_move(place - state.theta) + state.doubt.of_noise(spread))
-        theta, cut_short = self._centre(here, remembered + said, place)
-        step = theta - state.theta
+        step = place - state.theta
         return replace(
             state,
-            theta=theta,
-            moved=np.inf if cut_short else float(step @ noise_alone @ step),
+            theta=place,
+            moved=np.inf if self._out_of_reach(here, place) else float(step @ noise_alone @ step),
             surprises=(*state.surprises, chance),
             sums=(*(() if chance < UNLIKELY else state.sums), Released(here.theta, here.root, found, said)),
         )
@@ -185,7 +184,7 @@ class Stages:
         def pictured(released: Released) -> Picture:
             return self._picture(replace(state, theta=released.theta), released.root)
 
-        return recalled(state.sums, pictured, here, state.doubt, self.n)
+        return recalled(state.sums, pictured, here, state.doubt, self.n, self.foresight)
 
     def _of_parameters(self, here: Picture, known: Knowledge) -> Knowledge:
         """What sums that say so much of the estimate without privacy, and the prior, say of the parameters."""
@@ -195,14 +194,6 @@ class Stages:
         """Whether a search ended where its sum can no longer tell."""
         away = place - here.theta
         return bool(away @ (here.information + here.prior_precision / self.n) @ away > 0.9 * self.foresight.reach**2)
-
-    def _centre(self, here: Picture, known: Knowledge, place: np.ndarray) -> tuple[np.ndarray, bool]:
-        """The mode of the posterior as far as it is known, within reach, and whether the search went out of it."""
-        if self._out_of_reach(here, place):
-            return place, True
-        shape, posterior = here.information + here.prior_precision / self.n, self._of_parameters(here, known)
-        step = matrices.power(posterior.precision, -1, 1e-14) @ posterior.weighted - here.theta
-        return here.theta + step * min(1.0, self.foresight.reach / max(np.sqrt(step @ shape @ step), 1e-300)), False
 
     def _remembered(self, state: State, search: Search) -> tuple[Knowledge, float]:
         """What earlier sums say, unless the new one contradicts them; and the probability of such a surprise."""

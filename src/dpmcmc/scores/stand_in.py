@@ -41,15 +41,21 @@ class StandIn:
     def information(self, theta: np.ndarray) -> np.ndarray:
         return self._information
 
+    def records(self, theta: np.ndarray, count: int) -> None:
+        return None
+
     def clipped(self, picture: Picture, theta: np.ndarray, clip: float) -> None:
         """What a sum should be elsewhere is not foreseen; it is taken to be linear in the move."""
         return None
 
+    def bent(self, picture: Picture, theta: np.ndarray, clip: float) -> None:
+        return None
+
     def curved(self, places: tuple[np.ndarray, np.ndarray], known: np.ndarray) -> Curved:
         lower, white = root_of(self._information + known), self.white[:FEW]
-        where, weights = matrices.triangle(len(known))
 
         def numbers(root: np.ndarray) -> np.ndarray:
+            where, weights = matrices.triangle(len(root))
             rows = white @ (root @ lower).T
             return rows[:, where[0]] * rows[:, where[1]] * weights
 

@@ -10,10 +10,11 @@ from dpmcmc.scores import matrices
 from dpmcmc.scores.foresight import Foresight
 from dpmcmc.scores.measure import Measured, clipped
 from dpmcmc.scores.picture import Picture
-from dpmcmc.scores.radius import ASIDE, FORESEEN
+from dpmcmc.scores.radius import ASIDE, FORESEEN, more_lost
 
 ITERATIONS, HALVINGS = 25, 5
 NOTHING_KNOWN = 1e-13  # of the precision along a direction, over the largest
+FAR = 0.15  # standard deviations of the posterior of one record beyond which changes of a sum are simulated
 SMALL_GAIN = 0.02  # nats that a step must promise to be taken
 
 
@@ -69,15 +70,7 @@ class Expected(NamedTuple):
 
     @property
     def derivative(self) -> np.ndarray:
-        return self.derivative_with(self.information)
-
-    def derivative_with(self, information: np.ndarray) -> np.ndarray:
-        """Where the information is another."""
-        return self.to_features @ information - self.shortened
-
-    def change(self, move: np.ndarray, information: np.ndarray) -> np.ndarray:
-        """Of the mean after a move to where the ``information`` is so: by the trapezoidal rule."""
-        return self.derivative_with((self.information + information) / 2) @ move
+        return self.to_features @ self.information - self.shortened
 
 
 def expected(picture: Picture, found: Measured, n: int) -> Expected:
@@ -89,6 +82,8 @@ def expected(picture: Picture, found: Measured, n: int) -> Expected:
     even = np.eye(size) / size
     shared = (FORESEEN * n) ** 2 * (np.outer(mean, mean) + mean @ mean * even) / 2
     shared += found.unseen**2 * (np.outer(tail, tail) + ASIDE * even)
+    longer = n / found.clip * (more_lost(np.linalg.norm(features, axis=1), found.clip) @ features) / len(features)
+    shared += np.outer(longer, longer)
     shared += found.aside**2 * np.eye(size)
     shortened = lost.T @ picture.scores / len(lost)
     if found.lengths is not None:  # the information is the mean product of features and scores, whatever their lengths
@@ -111,11 +106,29 @@ def surprise(picture: Picture, found: Measured, at: Expected, before: Knowledge,
     return float(residual @ np.linalg.solve(spread, residual))
 
 
+def changed(
+    picture: Picture, found: Measured, at: Expected, theta: np.ndarray, foresight: Foresight
+) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the mean changes if records come from ``theta`` and not from the picture's place; its derivative.
+
+    Near that place only what is not linear in the move is simulated, which is more exact; farther away all of it is.
+    """
+    move = theta - picture.theta
+    if move @ picture.information @ move > FAR**2:
+        there, here = (foresight.clipped(picture, place, found.clip) for place in (theta, picture.theta))
+        if there is not None and here is not None and all(np.all(np.isfinite(part)) for part in there):
+            return there[0] - here[0], there[1]
+    linear, bent = at.derivative, foresight.bent(picture, theta, found.clip)
+    if bent is None or not all(np.all(np.isfinite(part)) for part in bent):
+        return linear @ move, linear
+    return linear @ move + bent[0], linear + bent[1]
+
+
 class Search:
     """Gauss–Newton for the parameters that explain a sum, earlier knowledge and the prior together.
 
-    Where the centre is ``far`` from the posterior, what the sum should be is simulated; near it, its change is more
-    exact by the information here and there.
+    Where the centre is ``far`` from the posterior, what the sum should be is simulated; near it, only what is not
+    linear in the move.
     """
 
     def __init__(self, picture: Picture, found: Measured, n: int, foresight: Foresight, far: bool) -> None:
@@ -131,8 +144,7 @@ class Search:
         simulated = self.foresight.clipped(self.picture, theta, self.found.clip) if self.far else None
         if simulated is not None:
             return simulated
-        there = self.picture.of_real(self.foresight.information(theta))
-        return self.at.change(theta - self.picture.theta, there), self.at.derivative_with(there)
+        return changed(self.picture, self.found, self.at, theta, self.foresight)
 
     def _residual(self, mean: np.ndarray) -> np.ndarray:
         """The sum less what it should be; the difference from the centre is simulated, with the same randomness."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import jax
@@ -14,6 +15,8 @@ from dpmcmc.models.base import ModelLike
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Sums
 from dpmcmc.scores import matrices, vectors
+from dpmcmc.scores.curve import Curve, sample
+from dpmcmc.scores.picture import prior_precision
 
 PROPOSALS = 8192
 DEGREES = 8.0  # of the Student t that draws are proposed from
@@ -31,13 +34,30 @@ class ScoreSums(Sums):
     precision: tuple[tuple[float, ...], ...]
     weighted: tuple[float, ...]
     centre: tuple[float, ...]  # where the last sums were released, for a search to begin
+    curve: Curve | None = None  # where the likelihood is not normal: θ less the centre is replaced by a displacement
 
     def draws(self, model: ModelLike, chains: int, draws: int, seed: int) -> np.ndarray:
         """Draws (chain, draw, parameter) of the posterior with the prior of ``model``."""
         rng = np.random.default_rng(seed)
         with jax.enable_x64(True):
-            found = Target(RaveledModel.of(model), self).draw(chains * draws, rng)
+            raveled = RaveledModel.of(model)
+            found = None if self.curve is None else self._bent(self.curve, raveled, chains * draws, rng)
+            if found is None:
+                found = Target(raveled, self).draw(chains * draws, rng)
         return found.reshape(chains, draws, -1)
+
+    def _bent(self, curve: Curve, model: RaveledModel, count: int, rng: np.random.Generator) -> np.ndarray | None:
+        """Draws of the likelihood that follows the model; None, with a warning, if they cannot be had."""
+        centre, precision = np.array(self.centre), np.array(self.precision)
+        places, prior = curve.places(model, centre), prior_precision(model, centre)
+        weighted, found = np.array(self.weighted) - precision @ centre, np.zeros((0, len(centre)))
+        while len(found) < count:
+            more = sample(model, places, precision, weighted, prior, int(rng.integers(2**31)))
+            if not more.mixed:
+                warnings.warn("these draws may be far off: they suppose a normal likelihood", stacklevel=4)
+                return None
+            found = np.concatenate([found, more.theta.reshape(-1, len(centre))])
+        return rng.permutation(found)[:count]
 
 
 class Target:

@@ -21,6 +21,7 @@ Arguments = tuple[Array, Array]
 Vectors = Callable[[RaveledModel, Arguments, PyTree], Array]
 """(model, public arguments, block of records) → one row a record."""
 
+LARGEST = 20.0  # logarithm of a ratio of densities
 MEAN_WEIGHT = 0.5  # of the covariates themselves, beside their products
 
 
@@ -54,9 +55,9 @@ def scores(model: RaveledModel, arguments: Arguments, records: PyTree) -> Array:
 
 
 def curvatures(model: RaveledModel, arguments: Arguments, records: PyTree) -> Array:
-    """−∇² log p(x|θ) with a root on both sides: the upper triangle."""
+    """−∇² log p(x|θ) with a root on both sides: the upper triangle. The root may have fewer rows than parameters."""
     theta, root = arguments
-    where, weights = triangle(model.dimension)
+    where, weights = triangle(root.shape[0])
 
     def one(record: PyTree) -> Array:
         hessian = jax.hessian(lambda flat: _log_likelihood(model, flat, record))(theta)
@@ -109,6 +110,36 @@ def clipped_moments(model: RaveledModel) -> Any:
         return mean, features.T @ (away - away.mean(axis=0)) / count, (features - mean).T @ (features - mean) / count
 
     return jax.jit(run)
+
+
+@lru_cache(maxsize=64)
+def bent_moments(model: RaveledModel) -> Any:
+    """What is not linear in a move from the centre to θ, of the mean of clipped scores; and of its derivative.
+
+    E_θ[f] = E_c[w f] with w = p(x|θ)/p(x|c), so E_c[(w − 1 − s_cᵀ(θ − c)) f] is left of it: small, and so is the error
+    of simulating it.
+    """
+
+    def run(theta: Array, records: PyTree, arguments: Arguments, clip: Array) -> tuple[Array, Array]:
+        centre, root = arguments
+        features = jnp.nan_to_num(scores(model, (centre, root), records) / clip, posinf=0, neginf=0)
+        features = features / jnp.maximum(jnp.linalg.norm(features, axis=1, keepdims=True), 1.0)
+        here, there = (jnp.nan_to_num(_gradients(model, at, records), posinf=0, neginf=0) for at in (centre, theta))
+        more = log_ratios(model, theta, centre, records)
+        left = jnp.expm1(more) - here @ (theta - centre)
+        count = features.shape[0]
+        return left @ features / count, features.T @ (jnp.exp(more)[:, None] * there - here) / count
+
+    return jax.jit(run)
+
+
+def log_ratios(model: RaveledModel, theta: Array, centre: Array, records: PyTree) -> Array:
+    """log p(x|θ)/p(x|c), within what exp can bear."""
+
+    def one(record: PyTree) -> Array:
+        return _log_likelihood(model, theta, record) - _log_likelihood(model, centre, record)
+
+    return jnp.clip(jnp.nan_to_num(jax.vmap(one)(records)), -LARGEST, LARGEST)
 
 
 @lru_cache(maxsize=64)
