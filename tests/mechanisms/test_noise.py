@@ -10,14 +10,17 @@ from dpmcmc.mechanisms.noise import RecordsFailed, without_telling
 
 
 def refuses(x):
-    """A likelihood that raises on a record, with the record's value in the message."""
+    """A likelihood that raises on a record, with the record's value in the message.
+
+    In 32 bits: a callback may run in a thread of JAX's own, in which 64 bits are not enabled.
+    """
 
     def check(value):
         if np.any(value == 0.125):
             raise ValueError(f"bad value {value}")
-        return np.asarray(value, np.float64)
+        return np.asarray(value, np.float32)
 
-    return jax.pure_callback(check, jax.ShapeDtypeStruct(jnp.shape(x), jnp.float64), x, vmap_method="expand_dims")
+    return jax.pure_callback(check, jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32), x, vmap_method="expand_dims")
 
 
 def test_an_error_on_a_record_ends_the_run_and_its_text_stays_behind():
