@@ -32,6 +32,7 @@ Values = Callable[[Any, PyTree], Any]
 
 LEAST = 0.02  # components that move the whole log likelihood by less than this many nats are left out
 MOST = 128  # components kept
+LARGEST = 1e100  # of a log likelihood: beyond, products of a few of them are no numbers
 FLOOR = 1e-7  # components smaller than this over the largest are rounding
 SPARE = 4  # simulated records kept per component
 ROWS = 1024  # simulated records that the functions are found from; all are used to choose the clip
@@ -84,10 +85,10 @@ class Basis:
             )
         simulated = jax.tree.map(lambda leaf: np.asarray(leaf)[rows], simulated)
         anchors, table = np.asarray(anchors, np.float64)[columns], table[rows][:, columns]
-        table = centred(table)
+        table = np.clip(centred(table), -LARGEST, LARGEST)
         mean = np.mean(table[:ROWS], axis=0)
         away = table[:ROWS] - mean
-        largest = max(float(np.max(np.abs(away))), 1e-300)  # squares of log likelihoods may be beyond all floats
+        largest = max(float(np.max(np.abs(away))), 1e-300)  # their squares may be as small or large as no float
         squares, axes = np.linalg.eigh((away / largest).T @ (away / largest) / away.size)
         sizes, right = largest * np.sqrt(np.maximum(squares[::-1], 0.0)), axes[:, ::-1].T
         wanted = np.sum((records * sizes > LEAST) & (sizes > FLOOR * sizes[0]))

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-BINS = 28
+STEPS = np.array([1.0, 1.12, 1.3, 1.55, 1.9, 2.4, 3.2])  # edges, over where the tail begins
+FARTHER = 1.6  # the ratio of edges beyond: the fewer bins records are spread over, the better they are seen
 WIDER, MORE_BINS = 8.0, 34  # where nothing foresees norms: by how much bins reach farther at both ends
 REACH = 30.0  # the last edge, in root mean squares of simulated norms
 CANDIDATES = 40
@@ -31,12 +32,12 @@ KINDS = ((0.0, 12.0), (1.0, 36.0), (2.0, 36.0))
 begins: α and that."""
 NEAREST = 1.5
 BENDS = 4.0  # beyond so many times the norm where the tail begins, exponents change norms by a factor
-LOG_SPREAD = 0.15  # scale of the logarithms of exponents and factors, before counts are seen
+LOG_SPREAD = 0.3  # scale of the logarithms of exponents and factors, before counts are seen
 FORESEEN = 0.35  # relative error of the loss that simulated records foresee
 UNFORESEEN = 0.7  # the same of what the counts show beyond it
 TAIL = 0.95  # quantile of simulated norms beyond which vectors say where the rest of a tail points
 LENGTH = 0.03  # relative error of all simulated norms together: where many are as long as the clip, it matters
-ASIDE = 0.1  # squared, of a tail's length: how much of it may point elsewhere
+ASIDE = 0.3  # squared, of a tail's length: how much of it may point elsewhere
 
 
 def _outliers(power: float, farthest: float, count: int = 512) -> np.ndarray:
@@ -155,7 +156,11 @@ def norm_edges(norms: np.ndarray, blind: bool = False) -> np.ndarray:
     """Upper edges of the bins of norms; what is larger belongs to the last. More of them where stand-ins are blind."""
     low = max(np.median(norms) / 4, 1e-12)
     high = max(REACH * np.sqrt(np.mean(norms**2)), 4 * np.max(norms), 10 * low)
-    return np.geomspace(low / WIDER, high * WIDER, MORE_BINS) if blind else np.geomspace(low, high, BINS)
+    if blind:
+        return np.geomspace(low / WIDER, high * WIDER, MORE_BINS)
+    start = max(float(np.sort(norms)[int(START * len(norms))]), 1e-12)
+    farther = start * STEPS[-1] * np.cumprod(np.full(64, FARTHER))
+    return np.concatenate([start * STEPS, farther[: 1 + int(np.sum(farther < high))]])
 
 
 def folded(edges: np.ndarray, counts: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

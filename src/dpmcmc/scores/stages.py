@@ -25,7 +25,7 @@ from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.recall import NEAR, Released, near, recalled, tails
 from dpmcmc.scores.step import Knowledge, Search, of_prior, sampling, surprise
 
-SCOUT, APPROACH, FIRST_HALF, LAST = (0.008, 0.03), (0.02, 0.12), (0.06, 0.42), (0.1, 1.0)
+SCOUT, APPROACH, FIRST_HALF, LAST = (0.008, 0.03), (0.025, 0.12), (0.08, 0.42), (0.13, 1.0)
 """Shares for counts of norms and for a sum: of μ² for scouts, of what is left of it for the others."""
 
 CURVATURE_OF_SCOUT, CURVATURE_OF_APPROACH = (0.12, 0.006, 0.03), (0.06, 0.01, 0.08)
