@@ -54,6 +54,8 @@ INSIDE = {
         {"matrices", "marginals", "lengths", "radius", "plan"},
         {"coordinates", "vectors"},
         {"reader", "picture", "curve"},
+        {"importance", "trajectories"},
+        {"bent"},
         {"sums"},
         {"foresight", "measure"},
         {"description", "curvature", "step", "stand_in"},
