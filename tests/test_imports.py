@@ -51,10 +51,10 @@ INSIDE = {
         {"method"},
     ],
     "scores": [
-        {"matrices", "marginals", "lengths", "radius", "plan"},
+        {"matrices", "marginals", "lengths", "radius", "plan", "mixing"},
         {"coordinates", "vectors"},
         {"reader", "picture", "curve"},
-        {"importance", "trajectories"},
+        {"importance", "trajectories", "walkers"},
         {"bent"},
         {"sums"},
         {"foresight", "measure"},

@@ -1,4 +1,8 @@
-"""Draws of a likelihood that is not normal: by importance weights that can be relied on, or else by trajectories."""
+"""Draws of a likelihood that is not normal, by the first of three ways that can be relied on.
+
+Importance weights take least and do where the likelihood bends little. Trajectories in θ do for hierarchies, unless
+their ridge is so thin that steps become too short; walkers in coordinates along it are for those.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dpmcmc.raveled import RaveledModel
-from dpmcmc.scores import importance, trajectories
+from dpmcmc.scores import importance, trajectories, walkers
 from dpmcmc.scores.curve import Density
 
 
 class Drawn(NamedTuple):
-    """Draws (draw, parameter), as many as wanted, and whether they are draws of the density."""
+    """Draws (draw, parameter), as many as wanted, and whether they are draws of the density: else there are none."""
 
     theta: np.ndarray
     mixed: bool
@@ -20,14 +24,20 @@ class Drawn(NamedTuple):
 
 def sample(model: RaveledModel, density: Density, prior: np.ndarray, count: int, seed: int) -> Drawn:
     """Draws of prior·exp(−½ DᵀAD + aᵀD); ``prior`` is a precision, to begin with."""
-    rng, none = np.random.default_rng(seed), np.zeros((0, len(prior)))
+    rng, nothing = np.random.default_rng(seed), Drawn(np.zeros((0, len(prior))), False)
     weighted = importance.sample(model, density, prior, count, rng)
     if weighted.draws is not None:
         return Drawn(weighted.draws, True)
     if not len(weighted.about):
-        return Drawn(none, False)
-    root, key = weighted.proposal.root, int(rng.integers(2**31))
-    walked = trajectories.sample(model, density, weighted.about, root, count, key)
-    if walked is None or not walked.mixed:
-        return Drawn(none, False)
-    return Drawn(rng.permutation(walked.theta.reshape(-1, len(prior)))[:count], True)
+        return nothing
+    begin, root = weighted.about, weighted.proposal.root
+    walked = trajectories.sample(model, density, begin, root, count, int(rng.integers(2**31)))
+    if walked is not None:
+        parts = [walked]
+    else:
+        runs = -(-count // (walkers.WALKERS * walkers.KEPT))
+        parts = [walkers.sample(model, density, prior, int(rng.integers(2**31))) for _ in range(runs)]
+    if not all(part.mixed for part in parts):
+        return nothing
+    theta = np.concatenate([part.theta.reshape(-1, len(prior)) for part in parts])
+    return Drawn(rng.permutation(theta)[:count], True)

@@ -33,6 +33,7 @@ from dpmcmc.scores import matrices, vectors
 
 RECORDS = 1024
 AT_ONCE, SCORED_AT_ONCE = 128, 16  # parameters whose densities, and whose scores, are in memory together
+WIDEST = 25.0  # variance that draws begin with, over that of the posterior
 UNTOLD = 0.1  # precision along a direction that simulated records do not show, beyond which they are too few
 SAME = 1e-7  # information over all precision, along directions that do not change the law of a record
 
@@ -115,16 +116,25 @@ def log_density(model: RaveledModel, density: Density, theta: Array) -> Array:
     return jnp.where(jnp.isfinite(value), value, -jnp.inf)
 
 
-def unfolded(model: RaveledModel, places: Places, theta: Array) -> Array:
-    """Whether the derivative of D, in the directions that records show, has a determinant of the sign it has at c.
-
-    Beyond a fold no simulated record is like those of θ. The derivative takes no more than the scores at θ.
-    """
+def coordinates(model: RaveledModel, places: Places, theta: Array) -> tuple[Array, Array]:
+    """x and its derivative, which takes no more than the scores at θ."""
     ratios = vectors.log_ratios(model, theta, places.centre, places.records)
     scores = jnp.nan_to_num(vectors.scores(model, (theta, jnp.eye(len(theta))), places.records))
-    weights = jnp.where(jnp.abs(ratios) < vectors.LARGEST, jnp.exp(places.power * ratios), 0.0)
-    slope = places.scores.T @ (weights[:, None] * scores) / len(ratios) + places.rest
-    return jnp.linalg.slogdet(slope)[0] * jnp.linalg.slogdet(places.linear)[0] > 0
+    count, powers = len(ratios), places.power * ratios
+    x = jnp.expm1(powers) @ places.scores / (places.power * count) + places.rest @ (theta - places.centre)
+    slopes = jnp.where(jnp.abs(ratios) < vectors.LARGEST, jnp.exp(powers), 0.0)
+    return x, places.scores.T @ (slopes[:, None] * scores) / count + places.rest
+
+
+def side(places: Places, slope: Array) -> Array:
+    """1 if the derivative of x has a determinant of the sign it has at c; beyond a fold no simulated record is like
+    those of θ."""
+    return jnp.linalg.slogdet(slope)[0] * jnp.linalg.slogdet(places.linear)[0]
+
+
+def unfolded(model: RaveledModel, places: Places, theta: Array) -> Array:
+    """Whether θ is not beyond a fold."""
+    return side(places, coordinates(model, places, theta)[1]) > 0
 
 
 @lru_cache(maxsize=16)

@@ -17,7 +17,7 @@ import numpy as np
 from dpmcmc.diagnostics import quietly
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
-from dpmcmc.scores.curve import Density, Places, compiled
+from dpmcmc.scores.curve import WIDEST, Density, Places, compiled
 
 ROUND, ROUNDS, LAST = 2048, 4, 4  # proposals of a round, rounds at most that adapt, rounds of draws at least
 OVER = 4  # proposals for every draw
@@ -28,7 +28,6 @@ LEAST = 1024  # effective number of proposals, if the draws are to be made of th
 FOR_MOMENTS = 10  # for each parameter: places that a mean and a covariance are taken of
 NARROWEST = 1e-6  # variance of proposals along one direction over that along another, in a round's own units
 MOSTLY = 0.5  # of draws, that may not lie beyond a fold
-WIDEST = 25.0  # variance of the first proposals, in units of the simulated records
 
 
 class Proposal(NamedTuple):

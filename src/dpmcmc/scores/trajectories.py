@@ -20,6 +20,7 @@ from jax import Array
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices
 from dpmcmc.scores.curve import SCORED_AT_ONCE, Density, log_density, unfolded
+from dpmcmc.scores.mixing import Walked
 
 WALKERS, MOVES = 64, 12  # of a stretch
 ADAPTED, KEPT = 5, 4  # stretches; more are kept for many draws
@@ -29,31 +30,6 @@ MOST_STEPS = 48  # of a trajectory
 FIRST_STEP, LONGEST, SHORTEST = 0.5, 1.0, 0.1  # step, the longest of a move; below the last the walkers get nowhere
 WANTED, RATE = 0.8, 0.6  # acceptance, and how fast the logarithm of the step follows it
 NARROWEST = 1e-9  # variance of walkers along one direction over that along another, in the units before
-LEAST_ACCEPTED, LEAST_OF_ONE = 0.4, 0.05  # share of moves taken, by all walkers and by any
-APART_AT_MOST = 0.25  # variance of the walkers' means over that within them: draws count as at least 256
-DRIFT_AT_MOST = 0.4  # of the mean, from the first half of the draws to the second, in standard deviations
-
-
-class Walked(NamedTuple):
-    """Draws (walker, draw, parameter), and the share of each walker's moves that was accepted."""
-
-    theta: np.ndarray
-    accepted: np.ndarray
-
-    @property
-    def mixed(self) -> bool:
-        """Whether the walkers got about: moves taken, by every one; none apart from the others; no drift of them all.
-
-        Draws of a density that has not been reached drift or are apart; 256 independent ones drift by 0.13.
-        """
-        if not np.all(np.isfinite(self.theta)):
-            return False
-        within, between = self.theta.var(axis=1).mean(axis=0), self.theta.mean(axis=1).var(axis=0)
-        early, late = np.array_split(self.theta, 2, axis=1)
-        drift = np.abs(early.mean(axis=(0, 1)) - late.mean(axis=(0, 1)))
-        moved = np.mean(self.accepted) > LEAST_ACCEPTED and np.all(self.accepted > LEAST_OF_ONE)
-        together = np.all(between < APART_AT_MOST * within)
-        return bool(moved and together and np.all(drift < DRIFT_AT_MOST * np.sqrt(within + between)))
 
 
 class Stretch(NamedTuple):
@@ -141,7 +117,7 @@ def sample(
         if stretch < ADAPTED:
             log_step = float(np.mean(made.log_step[MOVES // 2 :]))
             root = _units(root, made.theta[MOVES // 2 :].reshape(-1, len(root)))
-            if stretch == ADAPTED - 1 and np.exp(log_step) < SHORTEST:
+            if stretch > 0 and np.exp(log_step) < SHORTEST:
                 return None
         else:
             found.append(made)
