@@ -184,6 +184,8 @@ def test_walkers_of_two_modes_that_do_not_meet_are_not_mixed():
     with jax.enable_x64(True):
         density, _, _ = logistic(40, 1.0)
         density = density._replace(precision=1e-3 * density.precision, weighted=jnp.zeros(2))
-        begin = np.random.default_rng(0).normal(size=(64, 2)) * 0.5 + 4 * np.array([1, 0]) * (-1) ** np.arange(64)[:, None]
+        begin = (
+            np.random.default_rng(0).normal(size=(64, 2)) * 0.5 + 4 * np.array([1, 0]) * (-1) ** np.arange(64)[:, None]
+        )
         walked = trajectories.sample(model, density, begin, 0.5 * np.eye(2), 2048, 0)
     assert walked is None or not walked.mixed

@@ -21,9 +21,10 @@ from dpmcmc.scores.curve import WIDEST, Density, Places, compiled
 
 ROUND, ROUNDS, LAST = 2048, 4, 4  # proposals of a round, rounds at most that adapt, rounds of draws at least
 OVER = 4  # proposals for every draw
+ABOUT = 256  # places about the density, for others to begin at
 DEGREES = 8.0  # of the Student t
 GOOD_TAIL = 0.7  # Pareto's k of importance weights that can be relied on (Vehtari et al. 2024)
-GOOD = 0.4  # effective over all proposals, beyond which adapting gains little
+GOOD, HOPELESS = 0.4, 0.02  # effective over all proposals: beyond, adapting gains little; below, it has not helped
 LEAST = 1024  # effective number of proposals, if the draws are to be made of them
 FOR_MOMENTS = 10  # for each parameter: places that a mean and a covariance are taken of
 NARROWEST = 1e-6  # variance of proposals along one direction over that along another, in a round's own units
@@ -108,10 +109,26 @@ def matched(proposal: Proposal, proposed: Proposed) -> Proposal:
 
 def whole(model: RaveledModel, places: Places, theta: np.ndarray) -> np.ndarray:
     """Those of so many parameters that are not beyond a fold."""
-    blocks = -(-len(theta) // ROUND)
-    padded = np.resize(theta, (blocks * ROUND, theta.shape[1]))
+    blocks = -(-len(theta) // ABOUT)
+    padded = np.resize(theta, (blocks * ABOUT, theta.shape[1]))
     found = [np.asarray(compiled(model)[1](places, jnp.asarray(part))) for part in np.split(padded, blocks)]
     return theta[np.concatenate(found)[: len(theta)]]
+
+
+def chosen(
+    model: RaveledModel, density: Density, proposed: Proposed, count: int, rng: np.random.Generator
+) -> np.ndarray | None:
+    """So many draws by weight; None if the weights cannot be relied on."""
+    with quietly() as az, np.errstate(all="ignore"):
+        smoothed, tail = az.psislw(proposed.log_weights)
+    weights = np.exp(np.nan_to_num(smoothed, nan=-np.inf))
+    if not (float(tail) < GOOD_TAIL and np.sum(weights) ** 2 >= LEAST * np.sum(weights**2)):
+        return None
+    rows = rng.choice(len(weights), round(count / MOSTLY), p=weights / np.sum(weights))
+    found = whole(model, density.places, proposed.theta[rows[:count]])
+    if MOSTLY * count <= len(found) < count:  # the density ends at a fold: draws beyond it are made again
+        found = np.concatenate([found, whole(model, density.places, proposed.theta[rows[count:]])])
+    return found[:count] if len(found) >= count else None
 
 
 def sample(model: RaveledModel, density: Density, prior: np.ndarray, count: int, rng: np.random.Generator) -> Weighted:
@@ -124,19 +141,13 @@ def sample(model: RaveledModel, density: Density, prior: np.ndarray, count: int,
         proposal = matched(proposal, proposed)
         if proposed.effective() > GOOD * ROUND:
             break
-    proposed = propose(model, density, proposal, max(LAST * ROUND, OVER * count), rng)
-    with quietly() as az, np.errstate(all="ignore"):
-        smoothed, tail = az.psislw(proposed.log_weights)
-    weights = np.exp(np.nan_to_num(smoothed, nan=-np.inf))
-    if float(tail) < GOOD_TAIL and np.sum(weights) ** 2 >= LEAST * np.sum(weights**2):
-        chosen = rng.choice(len(weights), round(count / MOSTLY), p=weights / np.sum(weights))
-        found = whole(model, density.places, proposed.theta[chosen[:count]])
-        if MOSTLY * count <= len(found) < count:  # the density ends at a fold: draws beyond it are made again
-            found = np.concatenate([found, whole(model, density.places, proposed.theta[chosen[count:]])])
-        if len(found) >= count:
-            return Weighted(found[:count], found, proposal)
+    if proposed.effective() > HOPELESS * ROUND:
+        proposed = propose(model, density, proposal, max(LAST * ROUND, OVER * count), rng)
+        found = chosen(model, density, proposed, count, rng)
+        if found is not None:
+            return Weighted(found, found, proposal)
     tempered = proposed.tempered()
     if not np.any(tempered):
         return Weighted(None, proposed.theta[:0], proposal)
-    about = proposed.theta[rng.choice(len(tempered), ROUND, p=tempered)]
+    about = proposed.theta[rng.choice(len(tempered), ABOUT, p=tempered)]
     return Weighted(None, whole(model, density.places, about), proposal)

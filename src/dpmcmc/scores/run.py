@@ -103,7 +103,8 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         quality = of_found(found, variances, shape.bend, plan.temperature, reader.mu, failed)
         bends = shape.bend > BENT or normal_prior(plan.raveled) is not None
         if bends and replace(quality, bend=0.0).verdict != NOT_USABLE:  # else draws are of no use anyway
-            followed = _followed(plan, found, said, foresight, public)
+            seed = int(source.random_words("draws", (1,))[0] >> 1)
+            followed = _followed(plan, found, said, foresight, seed)
             left_out = np.inf if normal_prior(plan.raveled) is not None else shape.bend  # the mode need not be near
             if followed is not None:
                 (variances, curve, drawn), left_out = followed, 0.0
