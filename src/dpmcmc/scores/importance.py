@@ -22,9 +22,9 @@ from dpmcmc.scores.curve import WIDEST, Density, Places, compiled
 ROUND, ROUNDS, LAST = 2048, 4, 4  # proposals of a round, rounds at most that adapt, rounds of draws at least
 OVER = 4  # proposals for every draw
 ABOUT = 256  # places about the density, for others to begin at
-DEGREES = 8.0  # of the Student t
+DEGREES = 4.0  # of the Student t: tails reach as far as the prior where D hardly changes
 GOOD_TAIL = 0.7  # Pareto's k of importance weights that can be relied on (Vehtari et al. 2024)
-GOOD, HOPELESS = 0.4, 0.02  # effective over all proposals: beyond, adapting gains little; below, it has not helped
+GOOD, HOPELESS = 0.6, 0.02  # effective over all proposals: beyond, adapting gains little; below, it has not helped
 LEAST = 1024  # effective number of proposals, if the draws are to be made of them
 FOR_MOMENTS = 10  # for each parameter: places that a mean and a covariance are taken of
 NARROWEST = 1e-6  # variance of proposals along one direction over that along another, in a round's own units
