@@ -51,9 +51,11 @@ INSIDE = {
         {"method"},
     ],
     "scores": [
-        {"matrices", "marginals", "lengths", "radius", "plan"},
+        {"matrices", "marginals", "lengths", "radius", "plan", "mixing"},
         {"coordinates", "vectors"},
         {"reader", "picture", "curve"},
+        {"importance", "trajectories", "walkers"},
+        {"bent"},
         {"sums"},
         {"foresight", "measure"},
         {"description", "curvature", "step", "stand_in"},

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import dpmcmc as dp
 from dpmcmc.plain import Plain
 from dpmcmc.raveled import RaveledModel
-from dpmcmc.scores import curve, sums
-from dpmcmc.scores.curve import Curve, sample
+from dpmcmc.scores import bent, curve, sums
+from dpmcmc.scores.curve import Curve, Density
+from dpmcmc.scores.mixing import Walked
 from dpmcmc.scores.picture import normal_prior
 from tests.scores.problems import flat_draws
 
@@ -75,8 +76,11 @@ def places(centre=CENTRE, prior=1.0, n=500, model=MODEL, raveled=RAVELED, power=
 
 
 def displacement(at, theta):
-    ratios = curve.vectors.log_ratios(RAVELED, jnp.asarray(theta), at.centre, at.records)
-    return np.asarray(at.back @ (jnp.expm1(at.power * ratios) @ at.scores)) / len(ratios) / float(at.power)
+    return np.asarray(curve.displacement(RAVELED, at, jnp.asarray(theta)))
+
+
+def sample(raveled, at, precision, weighted, prior, seed, count=2048):
+    return bent.sample(raveled, Density.of(at, precision, weighted), prior, count, seed)
 
 
 def test_a_displacement_is_the_move_where_it_is_short_and_told():
@@ -150,10 +154,7 @@ ONE = {
 
 @pytest.mark.parametrize(("name", "n", "share"), [("yes or no", 30, 0.3), ("counts", 16, 1.0)])
 def test_draws_are_those_of_the_density_however_it_bends(name, n, share):
-    """One parameter, few records: against quadrature of the same density, 6 standard errors of 500 draws; tails too.
-
-    Newton's method gets into a tail more easily than out of it; moves that cannot be made back are not made.
-    """
+    """One parameter, few records: against quadrature of the same density, 6 standard errors of 500 draws; tails too."""
     model = one_parameter(*ONE[name], prior_std=2.0)
     raveled = RaveledModel.of(model)
     with jax.enable_x64(True):
@@ -216,13 +217,15 @@ def skewness(grid, log_density):
     return density @ (grid - mean) ** 3 / (density @ (grid - mean) ** 2) ** 1.5
 
 
-def test_walkers_that_stay_apart_are_not_mixed():
+def test_walkers_that_stay_apart_or_drift_are_not_mixed():
     rng = np.random.default_rng(0)
     theta, moves = rng.normal(size=(8, 50, 2)), np.full(8, 0.5)
-    assert curve.Drawn(theta, moves).mixed
-    assert not curve.Drawn(theta, 0.1 * moves).mixed
-    assert not curve.Drawn(theta, moves * (np.arange(8) > 0)).mixed
-    assert not curve.Drawn(theta + 3 * np.arange(8)[:, None, None], moves).mixed
+    assert Walked(theta, moves).mixed
+    assert not Walked(theta, 0.1 * moves).mixed
+    assert not Walked(theta, moves * (np.arange(8) > 0)).mixed
+    assert not Walked(theta + 3 * np.arange(8)[:, None, None], moves).mixed
+    assert not Walked(theta + np.linspace(0, 2, 50)[None, :, None], moves).mixed
+    assert not Walked(np.where(theta > 2, np.nan, theta), moves).mixed
 
 
 def test_records_that_lack_a_group_are_too_few():

@@ -1,4 +1,4 @@
-"""A likelihood that is not normal over the draws, and draws from it: hierarchies, and noise as wide as the model bends.
+"""A likelihood that is not normal over the draws: hierarchies, and noise as wide as the model bends.
 
 A release says where the estimate without privacy is, as a displacement from its last centre c, with a normal error.
 Written in the parameters that likelihood is normal only as far as the model is linear. So θ − c is replaced by
@@ -9,9 +9,7 @@ which is θ − c nearby, and does not change where the law of a record does not
 records from θ, in which noise is normal; with a = ⅓ it has the third order of the log likelihood. a is in between, as
 the noise is to what records leave open.
 
-Draws are made in coordinates x of which some are D, and the others directions that do not change the law of a record:
-there the posterior of a hierarchy is no thin bent ridge, and autoregressive moves about the walkers' own normal
-(Neal 1999) go far. A move is carried back to θ by Newton's method, and its change of volume is part of the density.
+The density of θ is then prior·exp(−½ DᵀAD + aᵀD), up to where D folds: :mod:`dpmcmc.scores.bent` draws from it.
 
 Reference: docs/theory/score-release.md, "Likelihoods that are not normal".
 """
@@ -34,16 +32,8 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 
 RECORDS = 1024
-WALKERS, ADAPTED, KEPT, APART = 64, 48, 48, 2  # chains, steps before draws, draws of each, steps between them
-NEWTON, CLOSE = 4, 1e-6  # iterations, and how close they must come
-RETURNED = 1e-4  # how close to its start the way back of a move must come
-WIDEST = 25.0  # variance of the first walkers, over that of the posterior
-WIDER = 1.1  # the walkers' normal, in proposals
-BEGIN = 0.5  # spread of the first walkers, over that of a normal likelihood
-FORGETS = 0.1  # of what is known of the walkers' normal, in a step before draws
-SHORTEST = 0.4  # of a move, where 1 is one that forgets where it came from
-LEAST_ACCEPTED = 0.1
-APART_AT_MOST = 0.5  # variance of the walkers' means over that within them: draws count as at least 128
+AT_ONCE, SCORED_AT_ONCE = 128, 16  # parameters whose densities, and whose scores, are in memory together
+WIDEST = 25.0  # variance that draws begin with, over that of the posterior
 UNTOLD = 0.1  # precision along a direction that simulated records do not show, beyond which they are too few
 SAME = 1e-7  # information over all precision, along directions that do not change the law of a record
 
@@ -101,127 +91,63 @@ class Places(NamedTuple):
         return bool(np.all(np.sum(rest * (precision @ rest), axis=0) < UNTOLD))
 
 
-class Likelihood(NamedTuple):
-    """−½ DᵀAD + aᵀD, of D = back·x."""
+class Density(NamedTuple):
+    """prior·exp(−½ DᵀAD + aᵀD), of the parameters."""
 
+    places: Places
     precision: Array
     weighted: Array
 
-
-class Walker(NamedTuple):
-    """A place, as parameters and as coordinates, with the derivative of the second and the log density of them."""
-
-    theta: Array
-    x: Array
-    slope: Array
-    log_density: Array
+    @classmethod
+    def of(cls, places: Places, precision: np.ndarray, weighted: np.ndarray) -> Density:
+        return cls(places, jnp.asarray(precision), jnp.asarray(weighted))
 
 
-class Cloud(NamedTuple):
-    """The walkers, and the normal that they are taken to have come from."""
-
-    walkers: Walker
-    mean: Array
-    covariance: Array
+def displacement(model: RaveledModel, places: Places, theta: Array) -> Array:
+    """D(θ)."""
+    powers = places.power * vectors.log_ratios(model, theta, places.centre, places.records)
+    return places.back @ (jnp.expm1(powers) @ places.scores) / (places.power * len(powers))
 
 
-def choose(first: Array, one: Walker, other: Walker) -> Walker:
-    return jax.tree.map(lambda a, b: jnp.where(first, a, b), one, other)
+def log_density(model: RaveledModel, density: Density, theta: Array) -> Array:
+    """Of the parameters, up to a constant; −∞ where it is no number."""
+    move = displacement(model, density.places, theta)
+    value = model.log_prior(theta) + density.weighted @ move - move @ density.precision @ move / 2
+    return jnp.where(jnp.isfinite(value), value, -jnp.inf)
 
 
-class Walk:
-    """Walkers in coordinates x, for one model, place and likelihood; traced once (:func:`_compiled`)."""
+def coordinates(model: RaveledModel, places: Places, theta: Array) -> tuple[Array, Array]:
+    """x and its derivative, which takes no more than the scores at θ."""
+    ratios = vectors.log_ratios(model, theta, places.centre, places.records)
+    scores = jnp.nan_to_num(vectors.scores(model, (theta, jnp.eye(len(theta))), places.records))
+    count, powers = len(ratios), places.power * ratios
+    x = jnp.expm1(powers) @ places.scores / (places.power * count) + places.rest @ (theta - places.centre)
+    slopes = jnp.where(jnp.abs(ratios) < vectors.LARGEST, jnp.exp(powers), 0.0)
+    return x, places.scores.T @ (slopes[:, None] * scores) / count + places.rest
 
-    def __init__(self, model: RaveledModel, places: Places, likelihood: Likelihood) -> None:
-        self.model, self.places, self.likelihood = model, places, likelihood
 
-    def coordinates(self, theta: Array) -> tuple[Array, Array]:
-        """x and its derivative, which takes no more than the scores at θ."""
-        ratios = vectors.log_ratios(self.model, theta, self.places.centre, self.places.records)
-        scores = jnp.nan_to_num(vectors.scores(self.model, (theta, jnp.eye(len(theta))), self.places.records))
-        count, powers = len(ratios), self.places.power * ratios
-        x = jnp.expm1(powers) @ self.places.scores / (self.places.power * count) + self.places.rest @ (
-            theta - self.places.centre
-        )
-        slopes = jnp.where(jnp.abs(ratios) < vectors.LARGEST, jnp.exp(powers), 0.0)
-        return x, self.places.scores.T @ (slopes[:, None] * scores) / count + self.places.rest
+def side(places: Places, slope: Array) -> Array:
+    """1 if the derivative of x has a determinant of the sign it has at c; beyond a fold no simulated record is like
+    those of θ."""
+    return jnp.linalg.slogdet(slope)[0] * jnp.linalg.slogdet(places.linear)[0]
 
-    def solved(self, guess: Array, wanted: Array) -> Array:
-        """θ at coordinates ``wanted``, by Newton's method."""
 
-        def newton(_: int, theta: Array) -> Array:
-            x, slope = self.coordinates(theta)
-            return theta + jnp.linalg.solve(slope, wanted - x)
-
-        return jax.lax.fori_loop(0, NEWTON, newton, guess)
-
-    def placed(self, guess: Array, wanted: Array) -> Walker:
-        """At coordinates ``wanted``; of density 0 if Newton's method does not get there."""
-        theta = self.solved(guess, wanted)
-        x, slope = self.coordinates(theta)
-        move = self.places.back @ x
-        side, volume = jnp.linalg.slogdet(slope)
-        side *= jnp.linalg.slogdet(self.places.linear)[0]  # beyond a fold other parameters have the same coordinates
-        value = self.likelihood.weighted @ move - move @ self.likelihood.precision @ move / 2
-        log_density = self.model.log_prior(theta) + value - volume
-        arrived = jnp.all(jnp.abs(x - wanted) <= CLOSE * (1 + jnp.abs(wanted))) & jnp.isfinite(log_density) & (side > 0)
-        return Walker(theta, x, slope, jnp.where(arrived, log_density, -jnp.inf))
-
-    def moved(self, cloud: Cloud, walker: Walker, key: Array) -> tuple[Walker, Array]:
-        """One autoregressive move about the cloud's normal, and the probability that it was taken with."""
-        noise_key, length_key, coin_key = jax.random.split(key, 3)
-        root = jnp.linalg.cholesky(WIDER**2 * cloud.covariance)
-        length = jax.random.uniform(length_key, minval=SHORTEST)
-        noise = root @ jax.random.normal(noise_key, walker.x.shape)
-        wanted = cloud.mean + jnp.sqrt(1 - length**2) * (walker.x - cloud.mean) + length * noise
-        guess = walker.theta + jnp.linalg.solve(walker.slope, wanted - walker.x)
-        there = self.placed(guess, wanted)
-        # a move that could not be made back would not leave the density as it is
-        back = self.solved(there.theta + jnp.linalg.solve(there.slope, walker.x - there.x), walker.x)
-        off = jnp.max(jnp.abs(self.places.linear @ (back - walker.theta)))
-        returns = off <= RETURNED * (1 + jnp.max(jnp.abs(walker.x)))
-
-        def log_normal(x: Array) -> Array:
-            white = jax.scipy.linalg.solve_triangular(root, x - cloud.mean, lower=True)
-            return -0.5 * white @ white
-
-        ratio = there.log_density - walker.log_density + log_normal(walker.x) - log_normal(there.x)
-        accepted = jnp.minimum(jnp.exp(jnp.nan_to_num(ratio, nan=-jnp.inf)), 1.0)
-        accepted = jnp.where(returns, accepted, 0.0)
-        taken = jax.random.uniform(coin_key) < accepted
-        return choose(taken, there, walker), accepted
-
-    def run(self, covariance: Array, key: Array) -> tuple[Array, Array]:
-        """Draws (draw, walker, parameter), and the probabilities of all moves once the cloud's normal is fixed."""
-        size = len(covariance)
-
-        def step(cloud: Cloud, now: tuple[Array, Array]) -> tuple[Cloud, tuple[Array, Array]]:
-            forgets, key = now
-            keys = jax.random.split(key, WALKERS)
-            walkers, accepted = jax.vmap(lambda walker, key: self.moved(cloud, walker, key))(cloud.walkers, keys)
-            away = walkers.x - cloud.mean
-            mean = cloud.mean + forgets * away.mean(axis=0)
-            new = cloud.covariance + forgets * (away.T @ away / WALKERS - cloud.covariance)
-            return Cloud(walkers, mean, new), (walkers.theta, jnp.isfinite(walkers.log_density) * accepted)
-
-        start_key, key = jax.random.split(key)
-        begin = BEGIN * jax.random.normal(start_key, (WALKERS, size)) @ jnp.linalg.cholesky(covariance).T
-        guesses = self.places.centre + jnp.linalg.solve(self.places.linear, begin.T).T
-        walkers = jax.vmap(lambda guess, wanted: self.placed(guess, wanted))(guesses, begin)
-        home = self.placed(self.places.centre, jnp.zeros(size))
-        walkers = jax.vmap(lambda walker: choose(jnp.isfinite(walker.log_density), walker, home))(walkers)
-        cloud = Cloud(walkers, jnp.zeros(size), covariance)
-        forgets = jnp.where(jnp.arange(ADAPTED + KEPT * APART) < ADAPTED, FORGETS, 0.0)
-        _, (thetas, accepted) = jax.lax.scan(step, cloud, (forgets, jax.random.split(key, len(forgets))))
-        return thetas[ADAPTED::APART], accepted[ADAPTED:]
+def unfolded(model: RaveledModel, places: Places, theta: Array) -> Array:
+    """Whether θ is not beyond a fold."""
+    return side(places, coordinates(model, places, theta)[1]) > 0
 
 
 @lru_cache(maxsize=16)
-def _compiled(model: RaveledModel) -> Any:
-    def run(places: Places, likelihood: Likelihood, covariance: Array, key: Array) -> tuple[Array, Array]:
-        return Walk(model, places, likelihood).run(covariance, key)
+def compiled(model: RaveledModel) -> tuple[Any, Any]:
+    """Log densities, and whether places are unfolded, of as many parameters as there are rows."""
 
-    return jax.jit(run)
+    def values(density: Density, thetas: Array) -> Array:
+        return jax.lax.map(lambda theta: log_density(model, density, theta), thetas, batch_size=AT_ONCE)
+
+    def whole(places: Places, thetas: Array) -> Array:
+        return jax.lax.map(lambda theta: unfolded(model, places, theta), thetas, batch_size=SCORED_AT_ONCE)
+
+    return jax.jit(values), jax.jit(whole)
 
 
 def power_between(share: np.ndarray) -> float:
@@ -230,29 +156,3 @@ def power_between(share: np.ndarray) -> float:
     ``share`` is (Λ⁻¹ + V)⁻¹V, with noise Λ⁻¹ and V what records leave open.
     """
     return float(np.clip(1 - 2 / 3 * np.trace(share) / len(share), 1 / 3, 1))
-
-
-class Drawn(NamedTuple):
-    """Draws (walker, draw, parameter), and the share of each walker's moves that was accepted."""
-
-    theta: np.ndarray
-    accepted: np.ndarray
-
-    @property
-    def mixed(self) -> bool:
-        """Whether the walkers got about: enough moves taken, none that never moved, none apart from the others."""
-        within, between = self.theta.var(axis=1).mean(axis=0), self.theta.mean(axis=1).var(axis=0)
-        moved = np.mean(self.accepted) > LEAST_ACCEPTED and np.all(self.accepted > 0)
-        return bool(moved and np.all(np.isfinite(self.theta)) and np.all(between < APART_AT_MOST * within))
-
-
-def sample(
-    model: RaveledModel, places: Places, precision: np.ndarray, weighted: np.ndarray, prior: np.ndarray, seed: int
-) -> Drawn:
-    """Draws of prior·exp(−½ DᵀAD + aᵀD); ``prior`` is a precision, to begin with."""
-    linear = np.asarray(places.linear)
-    covariance = linear @ matrices.power(precision + prior, -1, 1e-14) @ linear.T
-    begin = jnp.asarray(matrices.positive(covariance, 1e-12, WIDEST))
-    likelihood = Likelihood(jnp.asarray(precision), jnp.asarray(weighted))
-    thetas, accepted = _compiled(model)(places, likelihood, begin, jax.random.key(seed))
-    return Drawn(np.swapaxes(np.asarray(thetas), 0, 1), np.mean(np.asarray(accepted), axis=0))

@@ -23,8 +23,8 @@ from dpmcmc.quality import NOT_USABLE
 from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
-from dpmcmc.scores import matrices, vectors
-from dpmcmc.scores.curve import RECORDS, Curve, power_between, sample
+from dpmcmc.scores import bent, matrices, vectors
+from dpmcmc.scores.curve import RECORDS, Curve, Density, power_between
 from dpmcmc.scores.description import describe
 from dpmcmc.scores.foresight import FEW, Foresight, SimulatedRecords
 from dpmcmc.scores.marginals import BINS
@@ -41,6 +41,7 @@ from dpmcmc.scores.sums import ScoreSums
 from dpmcmc.scores.vectors import covariates_of
 
 MANY = 32_768  # simulated records
+FOR_VARIANCES = 2048  # draws
 BENT = 0.25  # change of the logarithm of the curvature within the draws beyond which these follow the model
 
 
@@ -49,14 +50,18 @@ class Outcome(NamedTuple):
 
     sums: ScoreSums
     quality: ScoreQuality
+    drawn: np.ndarray | None = None  # as many draws as planned, where quality took them
 
 
 def run(plan: PlannedScores, posterior: Posterior, source: RandomSource, show: bool) -> Release:
     """The planned release from the posterior's records."""
     with Bar(1, show, "releasing sums") as bar:
-        sums, quality = release_sums(plan, posterior, source, plan.rule)
+        sums, quality, drawn = release_sums(plan, posterior, source, plan.rule)
         bar.update(1)
-    made = sums.draws(plan.model, plan.chains, plan.draws, int(source.random_words("draws", (1,))[0] >> 1))
+    if drawn is None:
+        made = sums.draws(plan.model, plan.chains, plan.draws, int(source.random_words("draws", (1,))[0] >> 1))
+    else:
+        made = drawn.reshape(plan.chains, plan.draws, -1)
     source.advance()
     with jax.enable_x64(True):
         positions = jax.device_get(jax.vmap(jax.vmap(plan.raveled.unravel))(jnp.asarray(made)))
@@ -94,41 +99,56 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         shape = over_draws(found.picture, private, records, foresight, public)
         tells = matrices.power(found.record_width(shape.information) / records, -1, 1e-14)
         exact = matrices.power(tells + found.picture.prior_precision, -1, 1e-14)
-        variances, curve = Variances(np.diag(private), np.diag(exact)), None
+        variances, curve, drawn = Variances(np.diag(private), np.diag(exact)), None, None
         quality = of_found(found, variances, shape.bend, plan.temperature, reader.mu, failed)
         bends = shape.bend > BENT or normal_prior(plan.raveled) is not None
         if bends and replace(quality, bend=0.0).verdict != NOT_USABLE:  # else draws are of no use anyway
-            followed = _followed(plan, found, said, foresight, public)
+            seed = int(source.random_words("draws", (1,))[0] >> 1)
+            followed = _followed(plan, found, said, foresight, seed)
             left_out = np.inf if normal_prior(plan.raveled) is not None else shape.bend  # the mode need not be near
             if followed is not None:
-                (variances, curve), left_out = followed, 0.0
+                (variances, curve, drawn), left_out = followed, 0.0
             quality = of_found(found, variances, left_out, plan.temperature, reader.mu, failed)
     precision, weighted = tuple(map(tuple, said.precision.tolist())), tuple(said.weighted.tolist())
-    return Outcome(ScoreSums(precision, weighted, tuple(found.state.theta.tolist()), curve), quality)
+    return Outcome(ScoreSums(precision, weighted, tuple(found.state.theta.tolist()), curve), quality, drawn)
 
 
-def _followed(
-    plan: PlannedScores, found: Found, said: Knowledge, foresight: Foresight, seed: int
-) -> tuple[Variances, Curve] | None:
-    """Variances with and without privacy noise where the likelihood is not normal; None if they cannot be had."""
+class Followed(NamedTuple):
+    """What comes of draws that follow the model: variances, the likelihood, and the draws themselves."""
+
+    variances: Variances
+    curve: Curve
+    drawn: np.ndarray
+
+
+def _followed(plan: PlannedScores, found: Found, said: Knowledge, foresight: Foresight, seed: int) -> Followed | None:
+    """Variances with and without privacy noise where the likelihood is not normal; None if they cannot be had.
+
+    Those with noise are of the release's own draws.
+    """
     here, width = found.picture, found.record_width() / (plan.temperature * found.n)
     information, prior = matrices.power(width, -1, 1e-14), here.prior_precision
     simulated = foresight.records(here.theta, RECORDS)
     if simulated is None:
         return None
     where = matrices.power(said.precision, -1, 1e-14) @ said.weighted - here.theta
-    variances = []
+    wanted = plan.chains * plan.draws
+    curves, draws = [], []
     for precision in (information, said.precision):  # without noise, and with it
         curve = Curve.of(simulated, information + prior, power_between(precision @ width))
         if curve is None:
             return None
         places = curve.places(plan.raveled, here.theta)
-        drawn = sample(plan.raveled, places, precision, precision @ where, prior, seed)
-        if not (drawn.mixed and places.show(precision)):
+        if not places.show(precision):
             return None
-        variances.append(drawn.theta.reshape(-1, len(prior)).var(axis=0))
-    assert curve is not None
-    return Variances(private=variances[1], exact=variances[0]), curve
+        density = Density.of(places, precision, precision @ where)
+        drawn = bent.sample(plan.raveled, density, prior, max(FOR_VARIANCES, wanted), seed)
+        if not drawn.mixed:
+            return None
+        curves.append(curve)
+        draws.append(drawn.theta)
+    exact, private = (each.var(axis=0) for each in draws)
+    return Followed(Variances(private=private, exact=exact), curves[1], draws[1][:wanted])
 
 
 def _prepared(plan: PlannedScores, reader: Reader, rng: np.random.Generator, key: Any) -> tuple[Foresight, np.ndarray]:

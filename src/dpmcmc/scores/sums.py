@@ -14,8 +14,8 @@ from dpmcmc.diagnostics import quietly
 from dpmcmc.models.base import ModelLike
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Sums
-from dpmcmc.scores import matrices, vectors
-from dpmcmc.scores.curve import Curve, sample
+from dpmcmc.scores import bent, matrices, vectors
+from dpmcmc.scores.curve import Curve, Density
 from dpmcmc.scores.picture import prior_precision
 
 PROPOSALS = 8192
@@ -49,15 +49,12 @@ class ScoreSums(Sums):
     def _bent(self, curve: Curve, model: RaveledModel, count: int, rng: np.random.Generator) -> np.ndarray | None:
         """Draws of the likelihood that follows the model; None, with a warning, if they cannot be had."""
         centre, precision = np.array(self.centre), np.array(self.precision)
-        places, prior = curve.places(model, centre), prior_precision(model, centre)
-        weighted, found = np.array(self.weighted) - precision @ centre, np.zeros((0, len(centre)))
-        while len(found) < count:
-            more = sample(model, places, precision, weighted, prior, int(rng.integers(2**31)))
-            if not more.mixed:
-                warnings.warn("these draws may be far off: they suppose a normal likelihood", stacklevel=4)
-                return None
-            found = np.concatenate([found, more.theta.reshape(-1, len(centre))])
-        return rng.permutation(found)[:count]
+        density = Density.of(curve.places(model, centre), precision, np.array(self.weighted) - precision @ centre)
+        found = bent.sample(model, density, prior_precision(model, centre), count, int(rng.integers(2**31)))
+        if not found.mixed:
+            warnings.warn("these draws may be far off: they suppose a normal likelihood", stacklevel=4)
+            return None
+        return found.theta
 
 
 class Target:
