@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 STEPS = np.array([1.0, 1.12, 1.3, 1.55, 1.9, 2.4, 3.2])  # edges, over where the tail begins
-FARTHER = 1.6  # the ratio of edges beyond: the fewer bins records are spread over, the better they are seen
+FARTHER = 5  # edges beyond, evenly in the logarithm: the fewer bins records are spread over, the better they are seen
+BINS = len(STEPS) + FARTHER
 WIDER, MORE_BINS = 8.0, 34  # where nothing foresees norms: by how much bins reach farther at both ends
 REACH = 30.0  # the last edge, in root mean squares of simulated norms
 CANDIDATES = 40
@@ -159,8 +160,8 @@ def norm_edges(norms: np.ndarray, blind: bool = False) -> np.ndarray:
     if blind:
         return np.geomspace(low / WIDER, high * WIDER, MORE_BINS)
     start = max(float(np.sort(norms)[int(START * len(norms))]), 1e-12)
-    farther = start * STEPS[-1] * np.cumprod(np.full(64, FARTHER))
-    return np.concatenate([start * STEPS, farther[: 1 + int(np.sum(farther < high))]])
+    farther = np.geomspace(STEPS[-1] * start, max(high, 2 * STEPS[-1] * start), FARTHER + 1)
+    return np.concatenate([STEPS * start, farther[1:]])
 
 
 def folded(edges: np.ndarray, counts: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
