@@ -156,10 +156,15 @@ def _all_of(kind: Kind, cells: Cells) -> np.ndarray | None:
 def _number(cell: Any) -> float:
     if isinstance(cell, bool | np.bool_) or not isinstance(cell, Real | Decimal):
         raise TypeError
+    return number_of(cell)
+
+
+def number_of(value: Any) -> float:
+    """A real number as float64, infinite beyond its range; minus zero is zero."""
     try:
-        return float(cell)
+        return float(value) + 0.0
     except OverflowError:
-        return np.inf if cell > 0 else -np.inf  # type: ignore[operator]
+        return np.inf if value > 0 else -np.inf
 
 
 def _boolean(cell: Any) -> float:

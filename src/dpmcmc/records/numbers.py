@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpmcmc.records.cells import Cells, Kind
+from dpmcmc.records.cells import Cells, Kind, number_of
 from dpmcmc.records.columns import EXACT, REFUSE, Amount, is_number, is_printable, short
 
 
@@ -41,7 +41,7 @@ class Number(Amount):
         given = (self.low, self.high)
         if not all(is_number(bound) for bound in given):
             raise TypeError(f"bounds must be two numbers, as in dp.Number(0, 120), got {given!r}")
-        low, high = (float(bound) + 0.0 for bound in given)
+        low, high = (number_of(bound) for bound in given)
         if not (low < high and math.isfinite(high - low)):
             raise ValueError(f"bounds must be two finite numbers, the lower one first, got {given!r}")
         if not isinstance(self.unit, str) or not is_printable(self.unit):
@@ -65,7 +65,7 @@ class Number(Amount):
             )
         if self.integer and not float(self.missing).is_integer():
             raise ValueError(f"missing must be a whole number where integer=True, got {self.missing!r}")
-        return float(self.missing) + 0.0
+        return number_of(self.missing)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -88,7 +88,7 @@ class Number(Amount):
     @classmethod
     def parse(cls, text: str, **rules: Any) -> Number:
         """Bounds from text, the unit before or after them: ``"years 0..120"``, ``"0..120 years"``, ``"-1..1"``."""
-        found = re.fullmatch(r"\s*(.*?)\s*([^\s.]\S*?)\s*\.\.\s*([^\s.]\S*)\s*(.*?)\s*", text)
+        found = re.fullmatch(r"\s*(?:(\D.*?)\s+)?(\S+?)\s*\.\.\s*(\S+)(?:\s+(.*?))?\s*", text)
         try:
             before, first, last, after = found.groups()  # type: ignore[union-attr]
             low, high = float(first), float(last)
@@ -96,18 +96,18 @@ class Number(Amount):
             raise ValueError(f"bounds as text are like '0..120 years' or 'years 0..120', got {text!r}") from None
         if before and after:
             raise ValueError(f"bounds as text have one unit, before or after them, got {text!r}")
-        rules.setdefault("unit", before or after)
+        rules.setdefault("unit", before or after or "")
         return cls(low, high, **rules)
 
     @classmethod
     def age(cls, **rules: Any) -> Number:
         """An age: 0 to 120 years."""
-        return cls(0, 120, **({"unit": "years"} | rules))
+        return cls(0, 120, unit="years", **rules)
 
     @classmethod
     def percent(cls, **rules: Any) -> Number:
         """A percentage: 0 to 100 %."""
-        return cls(0, 100, **({"unit": "%"} | rules))
+        return cls(0, 100, unit="%", **rules)
 
     @classmethod
     def share(cls, **rules: Any) -> Number:
@@ -117,4 +117,4 @@ class Number(Amount):
     @classmethod
     def count(cls, most: int, **rules: Any) -> Number:
         """A count of things: whole numbers from 0 to a public limit."""
-        return cls(0, most, **({"integer": True} | rules))
+        return cls(0, most, integer=True, **rules)

@@ -25,7 +25,7 @@ def read(table: Any, columns: Mapping[str, Column]) -> dict[str, Cells]:
     """The cells of the declared columns, after every mistake that public information shows has been refused."""
     if isinstance(table, str | os.PathLike):
         file = open_file(table)
-        check_names(file.names, columns)
+        check_names(file.names, columns, shown=file.empty is not None)
         table = file.load(columns)
     else:
         table = opened(table)
@@ -47,7 +47,8 @@ def opened(table: Any) -> Any:
     if isinstance(table, np.ndarray):
         raise TypeError("the table is an array without column names: give a mapping such as {'age': array[:, 0]}")
     if hasattr(table, "__arrow_c_stream__"):
-        return pyarrow().table(table)
+        arrow = pyarrow()
+        return guarded(lambda: arrow.table(table), f"a table is {READABLE}; got {type(table).__name__}")
     raise TypeError(f"a table is {READABLE}; got {type(table).__name__}")
 
 
@@ -65,14 +66,22 @@ def names_of(table: Any) -> list[Any]:
     return list(table.columns if names is None else names)
 
 
-def check_names(names: Sequence[Any], wanted: Iterable[str]) -> None:
-    """Every declared column is there, once."""
+def check_names(names: Sequence[Any], wanted: Iterable[str], shown: bool = True) -> None:
+    """Every declared column is there, once.
+
+    Names that may be values, since a CSV file may lack its header, are not shown: only those like a declared one.
+    """
     counts = Counter(names)
     absent = [name for name in wanted if not counts[name]]
     if absent:
         listed = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+        has = (
+            f"its columns are: {listed or 'none'}"
+            if shown
+            else f"its first line should name them{_alike(absent, names)}"
+        )
         raise ValueError(
-            f"the table has no column {', '.join(map(repr, absent))}; its columns are: {listed or 'none'}. "
+            f"the table has no column {', '.join(map(repr, absent))}; {has}. "
             "Rename a column, or leave out what is not needed with encode(table, only=[...])"
         )
     repeated = [name for name in wanted if counts[name] > 1]
@@ -80,6 +89,12 @@ def check_names(names: Sequence[Any], wanted: Iterable[str]) -> None:
         raise ValueError(
             f"the table has more than one column called {', '.join(map(repr, repeated))}: rename or drop the others"
         )
+
+
+def _alike(absent: list[str], names: Sequence[str]) -> str:
+    folded = {name.strip().lower(): name for name in names}
+    alike = [folded[name.lower()] for name in absent if name.lower() in folded]
+    return f" (it has {', '.join(map(repr, alike))})" if alike else ", separated by commas"
 
 
 def check_lengths(lengths: Mapping[str, int]) -> None:
@@ -144,6 +159,8 @@ def _decoded(native: Any) -> Any:
 def storage_of(series: Any) -> str:
     """How a series is stored, in the words of its library."""
     native = series.to_native()
+    if series.dtype == nw.Enum:  # in full, it lists its levels
+        return "Enum"
     return str(native.dtype if hasattr(native, "dtype") else native.type)
 
 

@@ -89,12 +89,12 @@ def _column(settings: Any, place: str) -> Column:
     for name, value in given.items():
         if name not in _SETTINGS[type_name]:
             allowed = ", ".join(_SETTINGS[type_name])
-            raise ValueError(f"{place}.{name} = {value!r} is not a setting of a {type_name}; allowed: type, {allowed}")
+            raise ValueError(f"{place}.{name} = {value!r} is not a setting of type {type_name}; allowed: type, {allowed}")
         if value == PLACE or (isinstance(value, list) and PLACE in value):
             raise ValueError(f"{place}.{name} = {value!r} is still to be filled in, from public knowledge")
     needed = _NEEDED.get(type_name)
     if needed and needed not in given:
-        raise ValueError(f"{place} has no {needed}, which a {type_name} needs")
+        raise ValueError(f"{place} has no {needed}, which type {type_name} needs")
     try:
         return _made(type_name, given)
     except (TypeError, ValueError) as error:
