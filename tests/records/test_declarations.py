@@ -139,7 +139,7 @@ def test_a_schema_is_a_frozen_mapping_equal_by_value():
     assert SCHEMA["age"].missing == "refuse"
     with pytest.raises(AttributeError, match="with_columns"):
         SCHEMA.extra = 1
-    with pytest.raises(KeyError, match="no column 'agee' .did you mean 'age'"):
+    with pytest.raises(KeyError, match=r"no column 'agee' .did you mean 'age'"):
         SCHEMA["agee"]
 
 

@@ -275,7 +275,7 @@ def test_only_some_columns_in_their_order():
     schema = dp.Schema(age=AGE, plan=PLAN, smoker=SMOKER)
     found = schema.encode({"smoker": [True], "age": [3], "plan": object()}, only=["smoker", "age"])
     assert list(found) == ["smoker", "age"]
-    with pytest.raises(ValueError, match="declares no column 'agee' .did you mean 'age'"):
+    with pytest.raises(ValueError, match=r"declares no column 'agee' .did you mean 'age'"):
         schema.encode({}, only=["agee"])
     with pytest.raises(TypeError, match="a list of names"):
         schema.encode({}, only="age")

@@ -18,6 +18,8 @@ Kind = Literal["number", "boolean", "text", "date"]
 T = TypeVar("T")
 
 PLURAL: dict[str, str] = {"number": "numbers", "boolean": "booleans", "text": "text", "date": "dates"}
+_ORDINARY = frozenset({str, float, int, bool, datetime.date, datetime.datetime})
+_BOOLEANS = (bool, np.bool_)
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _DAY = {"h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
@@ -102,11 +104,13 @@ def unreadable(name: str, storage: str) -> TypeError:
 
 def is_missing(cell: Any) -> bool:
     """None, NaN, NaT, a masked cell, and the NA of pandas."""
+    if type(cell) in _ORDINARY:  # most cells: the rest is slower
+        return cell != cell
     if cell is None or cell is np.ma.masked or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(cell, np.datetime64):
         return bool(np.isnat(cell))
-    return isinstance(cell, float | np.floating | Decimal) and cell != cell
+    return isinstance(cell, (float, np.floating, Decimal)) and cell != cell
 
 
 def typed(cells: Cells, kinds: tuple[Kind, ...], name: str, declared: str) -> Cells:
@@ -154,7 +158,7 @@ def _all_of(kind: Kind, cells: Cells) -> np.ndarray | None:
 
 
 def _number(cell: Any) -> float:
-    if isinstance(cell, bool | np.bool_) or not isinstance(cell, Real | Decimal):
+    if type(cell) not in (float, int) and (isinstance(cell, _BOOLEANS) or not isinstance(cell, (Real, Decimal))):
         raise TypeError
     return number_of(cell)
 
@@ -168,7 +172,7 @@ def number_of(value: Any) -> float:
 
 
 def _boolean(cell: Any) -> float:
-    if not isinstance(cell, bool | np.bool_):
+    if not isinstance(cell, _BOOLEANS):
         raise TypeError
     return float(cell)
 
@@ -186,7 +190,8 @@ def day_number(cell: datetime.date) -> float:
         return days
     if cell.tzinfo is not None:
         raise TypeError
-    return days + (cell - datetime.datetime.combine(cell.date(), datetime.time())) / datetime.timedelta(days=1)
+    seconds = 3600 * cell.hour + 60 * cell.minute + cell.second
+    return days + (1_000_000 * seconds + cell.microsecond) / _DAY["us"]
 
 
 def _date(cell: Any) -> float:
@@ -200,10 +205,12 @@ def _date(cell: Any) -> float:
 def _days(values: np.ndarray) -> np.ndarray:
     """Days since 1970-01-01 of a datetime64 array, without overflow for any of its units."""
     unit, step = np.datetime_data(values.dtype)
-    if unit in _DAY and step == 1:
+    if step != 1:
+        values = values.astype(f"datetime64[{unit}]")
+    if unit in _DAY:
         whole, rest = np.divmod(values.astype(np.int64), _DAY[unit])
         return whole + rest / _DAY[unit]
-    if unit in ("ps", "fs", "as") or step != 1:
+    if unit in ("ps", "fs", "as"):
         return _days(values.astype("datetime64[ns]"))
     return values.astype("datetime64[D]").astype(np.int64).astype(np.float64)
 

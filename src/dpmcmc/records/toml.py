@@ -88,8 +88,8 @@ def _column(settings: Any, place: str) -> Column:
     given = {name: value for name, value in settings.items() if name != "type"}
     for name, value in given.items():
         if name not in _SETTINGS[type_name]:
-            allowed = ", ".join(_SETTINGS[type_name])
-            raise ValueError(f"{place}.{name} = {value!r} is not a setting of type {type_name}; allowed: type, {allowed}")
+            allowed = ", ".join(("type", *_SETTINGS[type_name]))
+            raise ValueError(f"{place}.{name} = {value!r} is not a setting of type {type_name}; allowed: {allowed}")
         if value == PLACE or (isinstance(value, list) and PLACE in value):
             raise ValueError(f"{place}.{name} = {value!r} is still to be filled in, from public knowledge")
     needed = _NEEDED.get(type_name)
