@@ -33,6 +33,18 @@ def objects(*cells):
     return array
 
 
+class Hostile(float):
+    """A cell that says more than it should when it is touched."""
+
+    def __ne__(self, other):
+        raise ValueError(SECRET_TEXT)
+
+    def __float__(self):
+        raise ValueError(SECRET_TEXT)
+
+    __hash__ = float.__hash__
+
+
 REFUSED = {  # what is declared, the values, words of the error
     "text in a number column": (AGE, np.array(["1", SECRET_TEXT]), "stored as <U14 .text.: convert it first"),
     "numeric text in a pandas column": (AGE, pd.Series(["1", "2"]), "stored as str .text.: convert it first"),
@@ -113,6 +125,7 @@ REFUSED = {  # what is declared, the values, words of the error
     "a missing level": (PLAN, ["free", None], "has missing values.*missing='level', or missing=<one of the levels>"),
     "a missing boolean": (SMOKER, pd.Series([True, None], dtype="boolean"), "has missing values.*missing=False"),
     "a missing date": (VISIT, pd.to_datetime(pd.Series(["2001-01-01", None])), "has missing values.*a date within"),
+    "a cell that raises": (AGE, [Hostile(1)], "cells that cannot be compared: convert"),
     "no rows": (AGE, np.array([]), "is empty: its columns 'x' have 0 records"),
     "no rows in a list": (PLAN, [], "is empty"),
 }
@@ -163,6 +176,9 @@ TREATED = {  # what is declared, the values, what they become
     "nanoseconds": (VISIT, np.array(["2000-01-03"], "M8[ns]"), [2]),
     "months": (VISIT, np.array(["2000-02"], "M8[M]"), [31]),
     "years beyond nanoseconds": (VISIT, np.array(["9999-01-01"], "M8[s]"), [7670]),
+    "days beyond datetimes in arrow": (VISIT, pa.array([2**31 - 1], pa.int32()).cast(pa.date32()), [7670]),
+    "days beyond datetimes in polars": (VISIT, pl.Series([2**31 - 1], dtype=pl.Int32).cast(pl.Date), [7670]),
+    "seconds beyond all": (VISIT, pa.array([2**62], pa.timestamp("s")), [7670]),
     "dates of arrow in milliseconds": (VISIT, pa.array([DAY], pa.date64()), [2]),
     "dates of pandas with arrow": (VISIT, pd.Series([DAY], dtype=pd.ArrowDtype(pa.date32())), [2]),
     "NumPy dates in a list": (VISIT, [np.datetime64("2000-01-03")], [2]),

@@ -75,22 +75,23 @@ def of_array(array: np.ndarray, name: str) -> Cells:
     if kind == "M":
         return Cells("date", _days(values), masked | np.isnat(values), storage)
     if kind in "UTO":
-        cells = _of_objects(values.astype(object), masked, storage)
+        cells = _of_objects(values.astype(object), masked, storage, name)
         return cells if kind == "O" else Cells("text", cells.values, cells.missing, storage)
     raise unreadable(name, storage)
 
 
-def of_list(values: Iterable[Any]) -> Cells:
+def of_list(values: Iterable[Any], name: str) -> Cells:
     """A list or tuple: its cells are what they are, whatever they have in common."""
     cells = list(values)
     objects = np.empty(len(cells), dtype=object)
     for row, cell in enumerate(cells):
         objects[row] = cell
-    return _of_objects(objects, np.zeros(len(cells), bool), "a list")
+    return _of_objects(objects, np.zeros(len(cells), bool), "a list", name)
 
 
-def _of_objects(objects: np.ndarray, masked: np.ndarray, storage: str) -> Cells:
-    missing = np.fromiter(map(is_missing, objects), bool, len(objects))
+def _of_objects(objects: np.ndarray, masked: np.ndarray, storage: str, name: str) -> Cells:
+    message = f"column {name!r} has cells that cannot be compared: convert it to numbers, text or dates first"
+    missing = guarded(lambda: np.fromiter(map(is_missing, objects), bool, len(objects)), message)
     return Cells(None, objects, masked | missing, storage)
 
 

@@ -18,6 +18,8 @@ Level = str | int
 class Levelled(Column):
     """A column of levels, encoded as their positions 0, 1, 2, … in ``labels``."""
 
+    unknown_choices: ClassVar[str]
+
     @property
     def bounds(self) -> tuple[float, float]:
         return 0.0, float(self.n_levels - 1)
@@ -38,8 +40,6 @@ class Levelled(Column):
                 f"them from public knowledge, or what becomes of others, with {self.unknown_choices}"
             )
         return np.where(missing, 0 if absent is None else absent, np.where(strange, unknown or 0, codes)).astype(float)
-
-    unknown_choices: ClassVar[str]
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Category(Named):
         reference = self.levels[0] if self.reference is None else self.reference
         if reference not in self.levels or isinstance(reference, bool):
             raise ValueError(f"reference must be one of the levels {list(self.levels)}, got {self.reference!r}")
-        object.__setattr__(self, "reference", reference)
+        object.__setattr__(self, "reference", self.levels[self.levels.index(reference)])
 
     def summary(self) -> tuple[str, str, str]:
         starred = [f"{level} (reference)" if level == self.reference else str(level) for level in self.levels]

@@ -113,14 +113,14 @@ def read_column(values: Any, name: str) -> Cells:
     if isinstance(values, np.ndarray):
         return reading.of_array(values, name)
     if isinstance(values, list | tuple):
-        return reading.of_list(values)
+        return reading.of_list(values, name)
     if hasattr(values, "type") and hasattr(values, "dictionary_encode") and not hasattr(values, "chunks"):
         values = pyarrow().chunked_array([values])  # an Arrow array that is not in chunks
     series = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(series, nw.Series):
         return _of_series(series, name)
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
-        return reading.of_list(values)
+        return reading.of_list(values, name)
     if hasattr(values, "__array__"):
         return reading.of_array(np.asarray(values), name)
     raise TypeError(f"column {name!r} is a {type(values).__name__}: give an array, a series or a list of its values")
@@ -181,9 +181,9 @@ def _of_kind(series: Any, kind: reading.Kind, storage: str, name: str) -> Cells:
         text = ["" if gone else str(cell) for cell, gone in zip(series.to_list(), missing, strict=True)]
         return Cells(kind, np.array(text, dtype=object), missing, storage)
     if kind == "date":
-        if series.dtype == nw.Date:
-            series = series.cast(nw.Datetime("us"))
         values = series.to_numpy()
+        if values.dtype == object:  # dates of Arrow within pandas
+            values = series.cast(nw.Datetime("us")).to_numpy()
     else:
         if series.dtype.is_decimal() or series.dtype in (nw.Int128, nw.UInt128):
             series = series.cast(nw.Float64)
