@@ -1,4 +1,4 @@
-"""The guides for people who extend the library: their code runs, is as short as it says, and touches no frame."""
+"""The guides: their code runs, is as short as it says, and touches no frame."""
 
 import re
 from pathlib import Path
@@ -32,6 +32,14 @@ def test_a_model_family_in_sixty_lines():
     assert len(lines(blocks[0])) <= 60
     assert space["release"].guarantee is not None
     assert space["release"].draws["theta"].shape[-1] == 2
+
+
+def test_a_declared_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space, _ = run_guide("schema.md")
+    assert dp.Schema.load("schema.toml") == space["schema"]
+    np.testing.assert_array_equal(space["columns"]["plan"], [2, 3, 4])
+    assert "planted" not in space["refusal"]
 
 
 def test_an_algorithm_in_forty_lines(tmp_path):

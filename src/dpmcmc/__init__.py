@@ -5,7 +5,8 @@
     release = dp.sample(model, data, epsilon=1.0, delta=1e-6)
     print(release)
 
-Names are loaded when first used, so accounting (``from dpmcmc import privacy``) works without JAX.
+Names are loaded when first used, so accounting (``from dpmcmc import privacy``) and declared tables (``dp.Schema``)
+work without JAX.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Barker": "chain.acceptance",
+    "Boolean": "records",
     "Budget": "privacy",
+    "Category": "records",
     "Chain": "chain.method",
     "ChainPlan": "chain.method",
     "ConstantClip": "mechanisms.clip",
     "Custom": "chain.proposals",
+    "Date": "records",
     "Decision": "chain.acceptance",
     "DistanceClip": "mechanisms.clip",
     "Guarantee": "receipts",
@@ -32,6 +36,8 @@ _HOME = {
     "Model": "models",
     "ModelClip": "mechanisms.clip",
     "Move": "chain.proposals",
+    "Number": "records",
+    "Ordered": "records",
     "Penalty": "chain.acceptance",
     "Plan": "method",
     "Posterior": "posterior",
@@ -39,6 +45,7 @@ _HOME = {
     "RandomWalk": "chain.proposals",
     "Receipt": "receipts",
     "Release": "release",
+    "Schema": "records",
     "ScorePlan": "scores.method",
     "ScoreRelease": "scores.method",
     "dp_barker": "algorithms",
@@ -119,6 +126,12 @@ if TYPE_CHECKING:
     from dpmcmc.quality import Quality as Quality
     from dpmcmc.receipts import Guarantee as Guarantee
     from dpmcmc.receipts import Receipt as Receipt
+    from dpmcmc.records import Boolean as Boolean
+    from dpmcmc.records import Category as Category
+    from dpmcmc.records import Date as Date
+    from dpmcmc.records import Number as Number
+    from dpmcmc.records import Ordered as Ordered
+    from dpmcmc.records import Schema as Schema
     from dpmcmc.release import Release as Release
     from dpmcmc.sampling import plan as plan
     from dpmcmc.sampling import sample as sample

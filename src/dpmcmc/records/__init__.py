@@ -1,0 +1,13 @@
+"""Where private values live: tables with declared columns become records of numbers.
+
+A column is declared from public knowledge (``numbers``, ``dates``, ``levels``), a schema is a set of them, and tables
+of any library are read by it. Nothing here loads JAX.
+"""
+
+from dpmcmc.records.columns import Column
+from dpmcmc.records.dates import Date
+from dpmcmc.records.levels import Boolean, Category, Ordered
+from dpmcmc.records.numbers import Number
+from dpmcmc.records.schema import Schema
+
+__all__ = ["Boolean", "Category", "Column", "Date", "Number", "Ordered", "Schema"]
