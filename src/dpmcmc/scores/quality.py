@@ -12,7 +12,7 @@ from dpmcmc.quality import NOT_USABLE, USABLE, WIDE, Quality
 from dpmcmc.scores.curvature import UNDESCRIBED
 from dpmcmc.scores.stages import Found
 
-CONTRADICTION = 5e-3  # probability of surprises as large, below which the last two sums contradict earlier ones
+CONTRADICTION = 1e-3  # probability of surprises as large, below which the last two sums contradict earlier ones
 NO_CURVATURE = 0.25  # relative error of the information beyond which steps and intervals cannot be relied on
 NO_DIRECTION = 0.55  # the same where it is worst
 HOPELESS = 1.0  # errors of means, in posterior standard deviations, that the noise has at best
