@@ -244,6 +244,7 @@ def test_the_power_is_between_that_of_noise_and_that_of_records():
     assert curve.power_between(0.5 * np.eye(2)) == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_a_private_hierarchy_is_usable_and_right():
     """8000 records of four groups at ε = 3: every parameter within 4.5 of its standard deviations of the truth."""
     rng = np.random.default_rng(0)

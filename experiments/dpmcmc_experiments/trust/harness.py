@@ -64,7 +64,12 @@ Method = Callable[[Problem, Any, float, float, int], Answer]  # problem, records
 
 def default_release(problem: Problem, records: Any, epsilon: float, delta: float, seed: int) -> Answer:
     """The library's default, no setting given."""
-    release = dp.sample(problem.model, records, epsilon, delta, seed=seed, progress=False)
+    return answer_of(problem.model, records, epsilon, delta, seed)
+
+
+def answer_of(model: Any, records: Any, epsilon: float, delta: float, seed: int) -> Answer:
+    """A default release as an answer."""
+    release = dp.sample(model, records, epsilon, delta, seed=seed, progress=False)
     verdict = str(getattr(release.quality, "verdict", "") or "")
     return Answer.of_draws(raveled_draws(release), verdict, float(getattr(release.quality, "mean_error", np.nan)))
 

@@ -14,7 +14,7 @@ from dpmcmc_experiments.trust.harness import LEVEL
 FAR = 4.0  # released standard deviations by which a parameter must not be off unless the release warns
 UNWARNED = ("usable", "wide", "")  # a release without a verdict warns of nothing
 NEAR = 1.5
-PLANNED = (0.7, 4.5)  # the range that plans state for real records, over what they expect
+PLANNED = (0.5, 4.5)  # the range that plans state for real records, over what they expect
 CELL = ["problem", "epsilon"]
 
 
