@@ -119,3 +119,23 @@ def test_a_radius_is_not_just_at_a_length_that_many_have():
     assert 1.04 * (1 + radius.LENGTH) <= found.clip < 1.5
     assert not np.any(radius.more_lost(np.abs(rows[:, 0]), found.clip))
     assert np.all(radius.more_lost(np.full(5, 2.0), 1.0) == pytest.approx(radius.LENGTH))
+
+
+def test_outliers_over_a_wide_range_are_seen_better_in_few_wide_bins():
+    """One record of eighty, three to nine times as long as the tail begins, noise 30 in every count.
+
+    Shares of 100 releases that find what they take to within a half; their standard error is below 0.05.
+    """
+    rng = np.random.default_rng(4)
+    records, some = rng.normal(size=(N, SIZE)), N // 80
+    records[:some] *= (EDGES[0] * rng.uniform(3, 9, some) / np.linalg.norm(records[:some], axis=1))[:, None]
+    clip = 2 * EDGES[0]
+    taken = np.maximum(np.linalg.norm(records, axis=1) - clip, 0).sum()
+
+    def seen(edges):
+        noisy = counted(records, edges) + 30 * rng.normal(size=(100, len(edges)))
+        found = [radius.Tails(edges, counts, 30.0, LENGTHS).excess(clip)[0] for counts in noisy]
+        return np.mean(np.abs(np.array(found) / taken - 1) < 0.5)
+
+    narrow = np.geomspace(np.median(LENGTHS) / 4, EDGES[-1], 28)
+    assert seen(EDGES) > seen(narrow) + 4.5 * 0.05

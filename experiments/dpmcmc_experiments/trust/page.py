@@ -43,9 +43,9 @@ NOTES = {
     "no oracle.",
     "coverage": "Of the exact posterior mean, and of the parameters that the records were drawn at (where they were "
     "drawn from the model), by releases that do not say that they are not usable. Standard errors are over releases.",
-    "given": "Covariates of the RAND data (20 190 records, 8 columns), parameters drawn anew for each data set, outcomes "
-    "from the model; `python -m dpmcmc_experiments.trust.given results`. Standard errors are over data sets. The last "
-    "column counts releases with a parameter that far from the truth.",
+    "given": "Covariates of the RAND data (20 190 records, 8 columns), parameters drawn anew for each data set, "
+    "outcomes from the model; `python -m dpmcmc_experiments.trust.given results`. Standard errors are over data sets. "
+    "The last column counts releases with a parameter that far from the truth.",
     "honesty": "By releases that do not say that they are not usable. Said: medians. Found: root mean squares, as what "
     "is said is one. † marks ratios beyond a factor of 1.5; (–) marks cells in which most releases say that they are "
     "not usable.",
