@@ -13,6 +13,14 @@ import pytest
 import dpmcmc as dp
 
 SECRET, SECRET_TEXT, SECRET_DAY = 987654.125, "planted-marker", dt.date(1987, 6, 5)
+
+
+def no_whole_days():
+    """Arrow's dates in milliseconds, with some hours that its own conversions refuse and quote."""
+    hours = (DAY - dt.date(1970, 1, 1)).days * 86_400_000 + 12_345_678
+    return pa.chunked_array([pa.array([hours], pa.int64()).view(pa.date64())])
+
+
 MARKS = ("987654", "planted", "1987")  # in no message, nor in any error behind it
 
 AGE, WHOLE = dp.Number(0, 120), dp.Number(0, 120, integer=True)
@@ -180,6 +188,8 @@ TREATED = {  # what is declared, the values, what they become
     "days beyond datetimes in polars": (VISIT, pl.Series([2**31 - 1], dtype=pl.Int32).cast(pl.Date), [7670]),
     "seconds beyond all": (VISIT, pa.array([2**62], pa.timestamp("s")), [7670]),
     "dates of arrow in milliseconds": (VISIT, pa.array([DAY], pa.date64()), [2]),
+    "dates in milliseconds that are no whole days": (VISIT, no_whole_days(), [2]),
+    "dates in milliseconds in pandas": (VISIT, pd.Series(pd.arrays.ArrowExtensionArray(no_whole_days())), [2]),
     "dates of pandas with arrow": (VISIT, pd.Series([DAY], dtype=pd.ArrowDtype(pa.date32())), [2]),
     "NumPy dates in a list": (VISIT, [np.datetime64("2000-01-03")], [2]),
     "timestamps in a list": (VISIT, [pd.Timestamp("2000-01-03 10:00")], [2]),

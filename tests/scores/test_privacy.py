@@ -109,6 +109,16 @@ class Unreadable:
         return self
 
 
+class WithoutNoise:
+    """What a program leaves before noise is added: whatever else is done with it than to add noise raises."""
+
+    def __init__(self, mean):
+        self.__mean = mean
+
+    def opened(self):
+        return self.__mean
+
+
 def answer(monkeypatch, expected_data=None):
     """Programs that look at no record and give numbers in the place of noisy ones, the same for every data set."""
     rng = np.random.default_rng(0)
@@ -116,18 +126,24 @@ def answer(monkeypatch, expected_data=None):
     def made(name, real):
         def run(data, inner, *rest):
             assert expected_data is None or data is expected_data
-            return 0.0 if name == "_sum" else 5000 / rest[2]
+            return WithoutNoise(0.0 if name == "_sum" else 5000 / rest[2])
 
         return run
 
     programs(monkeypatch, made)
-    monkeypatch.setattr(reader_module, "with_noise", lambda key, mean, unit: mean + 50 * rng.normal(size=128))
+    monkeypatch.setattr(reader_module, "with_noise", lambda key, mean, unit: mean.opened() + 50 * rng.normal(size=128))
 
 
-@pytest.mark.parametrize("model", [LINEAR, BARE], ids=["simulates", "does not"])
-def test_nothing_but_the_readers_programs_reads_records(model, monkeypatch):
-    """With those replaced by noise, records that cannot be read go through a whole run."""
-    plan, records = dp.plan(model, 5000, dp.Budget(1.0, 1e-6)), Unreadable()
+PUBLIC = dp.ScoreRelease(public_data=linear_records(300, seed=5))
+
+
+@pytest.mark.parametrize(
+    ("model", "method"), [(LINEAR, None), (BARE, None), (LINEAR, PUBLIC)], ids=["simulates", "does not", "public data"]
+)
+def test_nothing_but_the_readers_programs_reads_records(model, method, monkeypatch):
+    """With those replaced by noise, records that cannot be read go through a whole run, and nothing but the noise is
+    added to what the programs leave."""
+    plan, records = dp.plan(model, 5000, dp.Budget(1.0, 1e-6), method=method), Unreadable()
     answer(monkeypatch, records.data)
     outcome = release_sums(plan, records, RandomSource(0), plan.rule)
     assert np.all(np.isfinite(outcome.sums.weighted))
@@ -148,6 +164,7 @@ def test_a_release_depends_on_records_through_what_was_released_alone(model, mon
     assert all(np.array_equal(one.draws[name], two.draws[name]) for name in LINEAR.names)
     assert (one.sums, one.settings, str(one)) == (two.sums, two.settings, str(two))
     assert repr(one.quality) == repr(two.quality)
+    assert (one.receipts, one.sample_stats, one.notes) == (two.receipts, two.sample_stats, two.notes)
 
 
 def test_planning_and_rehearsing_read_no_record(monkeypatch):

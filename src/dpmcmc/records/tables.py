@@ -130,7 +130,7 @@ def _of_series(series: Any, name: str) -> Cells:
     """A series, by its storage type. An object column of pandas is no text because its cells happen to be."""
     native, storage = series.to_native(), storage_of(series)
     if storage.startswith("date64"):
-        return _of_series(nw.from_native(native.cast("date32"), series_only=True), name)
+        return guarded(lambda: _of_milliseconds(native, storage), _unread(name, storage))
     if storage.lower() == "null":  # an Arrow or polars column without a type has no values
         return Cells(None, np.full(len(series), None, dtype=object), np.ones(len(series), bool), storage)
     if series.dtype == nw.Categorical and hasattr(native, "unify_dictionaries"):
@@ -147,8 +147,19 @@ def _of_series(series: Any, name: str) -> Cells:
             f"column {name!r} is stored as {storage}, with a time zone: convert it to the zone in which its bounds are "
             "declared, and remove the zone"
         )
-    message = f"column {name!r}, stored as {storage}, cannot be read: convert it to a NumPy array first"
-    return guarded(lambda: _of_kind(series, kind, storage, name), message)
+    return guarded(lambda: _of_kind(series, kind, storage, name), _unread(name, storage))
+
+
+def _unread(name: str, storage: str) -> str:
+    return f"column {name!r}, stored as {storage}, cannot be read: convert it to a NumPy array first"
+
+
+def _of_milliseconds(native: Any, storage: str) -> Cells:
+    """Arrow's dates in milliseconds, cell by cell: those that are no whole days count as their fraction of one."""
+    column = native if hasattr(native, "chunks") else pyarrow().chunked_array([pyarrow().array(native)])
+    missing = np.asarray(column.is_null())
+    milliseconds = np.asarray(column.cast("int64").fill_null(0), np.float64)
+    return Cells("date", milliseconds / 86_400_000, missing, storage)
 
 
 def _decoded(native: Any) -> Any:
