@@ -67,7 +67,7 @@ INSIDE = {
         {"sums"},
         {"foresight", "measure"},
         {"description", "curvature", "step", "stand_in"},
-        {"normality", "recall"},
+        {"normality", "recall", "rare"},
         {"stages"},
         {"quality"},
         {"run"},

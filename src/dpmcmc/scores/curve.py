@@ -34,6 +34,7 @@ from dpmcmc.scores import matrices, vectors
 RECORDS = 1024
 AT_ONCE, SCORED_AT_ONCE = 128, 16  # parameters whose densities, and whose scores, are in memory together
 WIDEST = 25.0  # variance that draws begin with, over that of the posterior
+FEWEST = 5.0  # records, in effect, that tell of a parameter, below which they are too few
 UNTOLD = 0.1  # precision along a direction that simulated records do not show, beyond which they are too few
 SAME = 1e-7  # information over all precision, along directions that do not change the law of a record
 
@@ -89,6 +90,19 @@ class Places(NamedTuple):
         """Whether the records show every direction along which something is known to that precision."""
         rest = np.linalg.inv(np.asarray(self.linear))[:, np.any(np.asarray(self.rest) != 0, axis=1)]
         return bool(np.all(np.sum(rest * (precision @ rest), axis=0) < UNTOLD))
+
+
+def enough(model: RaveledModel, centre: np.ndarray, records: PyTree, told: np.ndarray) -> bool:
+    """Whether so few simulated records tell of every parameter that is ``told`` by records: rare levels may not show.
+
+    Counted by the fourth moments of their scores.
+    """
+    few = jax.tree.map(lambda leaf: leaf[:RECORDS], records)
+    squares = (
+        np.asarray(vectors.on_public(model, vectors.scores)((jnp.asarray(centre), jnp.eye(len(centre))), few)) ** 2
+    )
+    counts = squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), 1e-300)
+    return bool(np.all(counts[told] >= FEWEST))
 
 
 class Density(NamedTuple):

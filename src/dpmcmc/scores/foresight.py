@@ -43,6 +43,9 @@ class Foresight(Protocol):
     def information(self, theta: np.ndarray) -> np.ndarray:
         """The information at ``theta`` alone, with fewer records."""
 
+    def seen_information(self, theta: np.ndarray) -> np.ndarray | None:
+        """The information of one record if those with values that were not seen had none; None if all were."""
+
     def records(self, theta: np.ndarray, count: int) -> Any:
         """Records that come from there, or None."""
 
@@ -67,9 +70,11 @@ class SimulatedRecords:
 
     blind, reach = False, 2.0
 
-    def __init__(self, model: RaveledModel, key: Any, x: Any) -> None:
+    def __init__(self, model: RaveledModel, key: Any, x: Any, unseen: np.ndarray | None = None) -> None:
+        """``unseen`` says which rows of ``x`` have values that may be no real record's."""
         self.model, self.key, self.many = model, key, jnp.asarray(x)
         self.few = self.many[:FEW]
+        self._unseen = np.zeros(len(self.few), bool) if unseen is None else np.asarray(unseen)[:FEW]
 
     def at(self, theta: np.ndarray) -> Simulated:
         at = jnp.asarray(theta)
@@ -80,6 +85,16 @@ class SimulatedRecords:
     def information(self, theta: np.ndarray) -> np.ndarray:
         at = jnp.asarray(theta)
         return simulated_information(self.model, at, self._from(at, self.few))
+
+    def seen_information(self, theta: np.ndarray) -> np.ndarray | None:
+        """The information of one record if those with values that were not seen had none; None if all were."""
+        if not self._unseen.any():
+            return None
+        seen = np.nonzero(~self._unseen)[0]
+        if not len(seen):
+            return np.zeros((len(theta), len(theta)))
+        at, x = jnp.asarray(theta), self.few[np.resize(seen, len(self.few))]  # as many rows: one program
+        return len(seen) / len(self.few) * simulated_information(self.model, at, self._from(at, x))
 
     def records(self, theta: np.ndarray, count: int) -> Any:
         return self._from(jnp.asarray(theta), self.many[:count])

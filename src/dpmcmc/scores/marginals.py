@@ -18,6 +18,7 @@ BINS = 20  # or as many as the most levels
 ATOM = 1e-6  # width of the bins at the bounds
 TAILS = 3  # bins on each side, ever wider, in the last round
 TWO_VALUED = 0.9  # a mass at the bounds beyond which a covariate is taken for 0/1
+SEEN = 3.0  # standard deviations of the noise that the count of a level must have to be told from none
 STANDS_OUT = 4.5  # standard deviations of the noise that a count far from the others must have to be believed
 
 
@@ -31,6 +32,7 @@ class Marginals:
     edges: np.ndarray
     mass: np.ndarray
     levels: tuple[int, ...]  # 0 for a number
+    unseen: tuple[tuple[float, ...], ...] = ()  # values of each whose counts cannot be told from none
 
     @classmethod
     def from_counts(
@@ -39,11 +41,12 @@ class Marginals:
         levels = (0,) * len(edges) if levels is None else levels
         rows = zip(counts, edges, levels, strict=True)
         mass = [_levelled(row, n, count) if count else believed(row, std, n, edge) for row, edge, count in rows]
-        return cls(edges, np.stack(mass), levels)
+        pairs = zip(counts, mass, levels, strict=True)
+        return cls(edges, np.stack(mass), levels, tuple(_unseen(row, own, std, count) for row, own, count in pairs))
 
     def __getitem__(self, rows: slice) -> Marginals:
         """Those of some covariates."""
-        return Marginals(self.edges[rows], self.mass[rows], self.levels[rows])
+        return Marginals(self.edges[rows], self.mass[rows], self.levels[rows], self.unseen[rows])
 
     @property
     def cumulated(self) -> np.ndarray:
@@ -105,6 +108,16 @@ def _levelled(counts: np.ndarray, n: int, levels: int) -> np.ndarray:
     mass = np.zeros(len(counts))
     mass[:levels] = _onto_simplex(counts[:levels], n) / n
     return mass / mass.sum()
+
+
+def _unseen(counts: np.ndarray, mass: np.ndarray, std: float, levels: int) -> tuple[float, ...]:
+    """Levels, or the rarer of two values at the bounds, whose counts cannot be told from none."""
+    if levels:
+        return tuple(level_values(levels)[counts[:levels] < SEEN * std].tolist())
+    if mass[0] + mass[-1] <= TWO_VALUED:
+        return ()
+    rare = 0 if mass[0] < mass[-1] else -1
+    return (-1.0 if rare == 0 else 1.0,) if counts[rare] < SEEN * std else ()
 
 
 def believed(counts: np.ndarray, std: float, n: int, edges: np.ndarray) -> np.ndarray:

@@ -38,6 +38,7 @@ class ScoreQuality(Quality):
     - ``least_error``: the error that one sum would have if everything else were known, from public numbers;
     - ``telling``: about how many records carry the information, over what noise hides of a count (1/μ);
     - ``clipped``: estimated share of the real records that the last clip shortens;
+    - ``unseen``: covariates with a value that may be no record's: what only such records would tell is the prior's;
     - ``stages``: sums of scores that were released; ``failed``: whether arithmetic ended the search early.
     """
 
@@ -54,6 +55,7 @@ class ScoreQuality(Quality):
     failed: bool
     n: int
     temperature: float
+    unseen: int = 0
 
     @property
     def effective_draws(self) -> float:
@@ -105,6 +107,12 @@ class ScoreQuality(Quality):
             return (
                 "All that tells of the parameters is in a few records, and the noise hides so few: an outcome that "
                 f"hardly ever happens, or a covariate that hardly varies. Remedy: {more}."
+            )
+        if self.unseen and self.verdict != USABLE:
+            return (
+                f"{self.unseen} covariates have values so rare that the noise hides whether any record has them; what "
+                "only such records tell is left to the prior, and intervals are as wide. Remedy: merge rare levels, or "
+                f"leave such covariates out; otherwise {more}."
             )
         if self.bend > NOT_NORMAL:
             return (
@@ -158,7 +166,7 @@ class Variances(NamedTuple):
 
 
 def of_found(
-    found: Found, variances: Variances, bend: float, temperature: float, mu: float, failed: bool
+    found: Found, variances: Variances, bend: float, temperature: float, mu: float, failed: bool, unseen: int = 0
 ) -> ScoreQuality:
     """From the end of a search: the variance that draws have beyond the posterior without privacy.
 
@@ -182,4 +190,5 @@ def of_found(
         failed=failed,
         n=found.n,
         temperature=temperature,
+        unseen=unseen,
     )

@@ -24,14 +24,15 @@ from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
 from dpmcmc.scores import bent, matrices, vectors
-from dpmcmc.scores.curve import RECORDS, Curve, Density, power_between
+from dpmcmc.scores.curve import RECORDS, Curve, Density, enough, power_between
 from dpmcmc.scores.description import describe
 from dpmcmc.scores.foresight import FEW, Foresight, SimulatedRecords
-from dpmcmc.scores.marginals import BINS
+from dpmcmc.scores.marginals import BINS, Marginals
 from dpmcmc.scores.normality import over_draws
 from dpmcmc.scores.picture import normal_prior, picture
 from dpmcmc.scores.plan import PlannedScores
 from dpmcmc.scores.quality import ScoreQuality, Variances, of_found
+from dpmcmc.scores.rare import as_far_as_seen, unseen_rows
 from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.stages import Found, Stages
 from dpmcmc.scores.stand_in import BINS as SIZE_BINS
@@ -91,16 +92,17 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         source.advance()  # no noise is ever drawn twice
         reader = Reader(plan.raveled, posterior.on_device(), rule, keys)
         rng = np.random.default_rng(public)
-        foresight, theta = _prepared(plan, reader, rng, jax.random.key(public))
+        foresight, theta, unseen = _prepared(plan, reader, rng, jax.random.key(public))
         found, failed = Stages(plan.raveled, reader, foresight).run(theta)
         records = plan.temperature * reader.n
         said = found.knowledge.blurred(found.record_width() / records)
+        said = as_far_as_seen(said, found.picture, foresight.seen_information(found.picture.theta))
         private = matrices.power(said.precision + found.picture.prior_precision, -1, 1e-14)
         shape = over_draws(found.picture, private, records, foresight, public)
         tells = matrices.power(found.record_width(shape.information) / records, -1, 1e-14)
         exact = matrices.power(tells + found.picture.prior_precision, -1, 1e-14)
         variances, curve, drawn = Variances(np.diag(private), np.diag(exact)), None, None
-        quality = of_found(found, variances, shape.bend, plan.temperature, reader.mu, failed)
+        quality = of_found(found, variances, shape.bend, plan.temperature, reader.mu, failed, unseen)
         bends = shape.bend > BENT or normal_prior(plan.raveled) is not None
         if bends and replace(quality, bend=0.0).verdict != NOT_USABLE:  # else draws are of no use anyway
             seed = int(source.random_words("draws", (1,))[0] >> 1)
@@ -108,7 +110,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
             left_out = np.inf if normal_prior(plan.raveled) is not None else shape.bend  # the mode need not be near
             if followed is not None:
                 (variances, curve, drawn), left_out = followed, 0.0
-            quality = of_found(found, variances, left_out, plan.temperature, reader.mu, failed)
+            quality = of_found(found, variances, left_out, plan.temperature, reader.mu, failed, unseen)
     precision, weighted = tuple(map(tuple, said.precision.tolist())), tuple(said.weighted.tolist())
     return Outcome(ScoreSums(precision, weighted, tuple(found.state.theta.tolist()), curve), quality, drawn)
 
@@ -129,7 +131,8 @@ def _followed(plan: PlannedScores, found: Found, said: Knowledge, foresight: For
     here, width = found.picture, found.record_width() / (plan.temperature * found.n)
     information, prior = matrices.power(width, -1, 1e-14), here.prior_precision
     simulated = foresight.records(here.theta, RECORDS)
-    if simulated is None:
+    told = np.diag(said.precision) > np.diag(prior)
+    if simulated is None or not enough(plan.raveled, here.theta, simulated, told):
         return None
     where = matrices.power(said.precision, -1, 1e-14) @ said.weighted - here.theta
     wanted = plan.chains * plan.draws
@@ -151,16 +154,21 @@ def _followed(plan: PlannedScores, found: Found, said: Knowledge, foresight: For
     return Followed(Variances(private=private, exact=exact), curves[1], draws[1][:wanted])
 
 
-def _prepared(plan: PlannedScores, reader: Reader, rng: np.random.Generator, key: Any) -> tuple[Foresight, np.ndarray]:
-    """What is expected of records, from public knowledge and first releases, and where the search begins."""
+def _prepared(
+    plan: PlannedScores, reader: Reader, rng: np.random.Generator, key: Any
+) -> tuple[Foresight, np.ndarray, int]:
+    """What is expected of records, from public knowledge and first releases, where the search begins, and how many
+    covariates have values that were not seen."""
     if has(plan.model, "simulate"):
         with ThreadPoolExecutor(1) as meanwhile:
             meanwhile.submit(_compiled, plan.raveled)
-            x, alike = _described(plan, reader, rng)
-        return SimulatedRecords(plan.raveled, key, x), _begin(plan, alike, key)
+            x, alike, marginals = _described(plan, reader, rng)
+        rows = None if marginals is None else unseen_rows(x, marginals)
+        count = 0 if marginals is None else sum(map(bool, marginals.unseen))
+        return SimulatedRecords(plan.raveled, key, x, rows), _begin(plan, alike, key), count
     public = None if plan.public_data is None else jax.tree.map(jnp.asarray, plan.public_data)
     theta = _begin(plan, public, key)
-    return of_sizes(reader, theta, rng, MANY), theta
+    return of_sizes(reader, theta, rng, MANY), theta, 0
 
 
 @lru_cache(maxsize=64)
@@ -181,26 +189,27 @@ def _compiled(raveled: RaveledModel) -> None:
         foresight.curved((theta, theta), identity).numbers(identity)
 
 
-def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Covariates for simulated records, like the real ones as far as is released or as public ones are; and records
-    with outcomes alike, but not of those covariates, if they can be had."""
+def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) -> tuple[Any, Any, Marginals | None]:
+    """Covariates for simulated records, like the real ones as far as is released or as public ones are; records with
+    outcomes alike, but not of those covariates, if they can be had; and what was counted."""
     model: Any = plan.model
     if not has(model, "covariates"):
-        return np.zeros((MANY, 0)), None
+        return np.zeros((MANY, 0)), None, None
     if plan.public_data is not None:
         data = jax.tree.map(jnp.asarray, plan.public_data)
         public = np.asarray(covariates_of(plan.raveled, data))
         rows = rng.integers(len(public), size=MANY)
-        return public[rows], jax.tree.map(lambda leaf: leaf[rows[:FEW]], data)
+        return public[rows], jax.tree.map(lambda leaf: leaf[rows[:FEW]], data), None
     width = covariate_count(plan.raveled, model)
     if not width:
-        return np.zeros((MANY, 0)), None
+        return np.zeros((MANY, 0)), None, None
     described = describe(reader, levels_of(plan.raveled, model), has(model, "response"), rng)
     x = described.draw(rng, MANY)
     if described.outcomes is None:
-        return x, None
+        return x, None, described.marginals
     few = x[:FEW]
-    return x, model.respond(jnp.asarray(few), described.outcomes.quantiles(rng.uniform(size=(len(few), 1)))[:, 0])
+    outcomes = described.outcomes.quantiles(rng.uniform(size=(len(few), 1)))[:, 0]
+    return x, model.respond(jnp.asarray(few), outcomes), described.marginals
 
 
 def _begin(plan: PlannedScores, records: Any, key: Any) -> np.ndarray:

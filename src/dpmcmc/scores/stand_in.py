@@ -41,6 +41,9 @@ class StandIn:
     def information(self, theta: np.ndarray) -> np.ndarray:
         return self._information
 
+    def seen_information(self, theta: np.ndarray) -> None:
+        """Covariates are not described, so none of their values is known to be rare."""
+
     def records(self, theta: np.ndarray, count: int) -> None:
         return None
 
