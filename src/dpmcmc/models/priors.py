@@ -22,7 +22,9 @@ class Normal:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.mean) or not 0 < self.std < np.inf:
-            raise ValueError(f"a prior has a finite mean and a positive, finite std, got {self.mean!r} and {self.std!r}")
+            raise ValueError(
+                f"a prior has a finite mean and a positive, finite std, got {self.mean!r} and {self.std!r}"
+            )
 
     def shifted(self, by: float) -> Normal:
         """The law of a parameter minus ``by``."""

@@ -150,11 +150,11 @@ def _parts(factor: Factor, first: int, coding: Coding) -> list[Part]:
 
 def _column(parts: tuple[Part, ...], term: str, intercept: bool) -> DesignColumn:
     """The bounds of a product are among the products of bounds."""
-    corners = [float(np.prod(corner)) for corner in product(*(part.bounds for part in parts))]
+    corners = [float(math.prod(corner)) for corner in product(*(part.bounds for part in parts))]
     name, bounds = ":".join(part.name for part in parts), (min(corners), max(corners))
     if not np.isfinite(corners).all():
         raise ValueError(f"the term {name!r} has bounds {bounds}: declare narrower bounds of its columns")
-    base = float(np.prod([part.base for part in parts]))
+    base = float(math.prod(part.base for part in parts))
     return DesignColumn(name, term, parts, bounds, base if intercept else 0.0)
 
 

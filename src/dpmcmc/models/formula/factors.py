@@ -23,7 +23,23 @@ FUNCTIONS: dict[str, tuple[Any, float, bool]] = {
 """Increasing functions, so that bounds go to bounds; where they are defined from, and whether there as well."""
 
 _LEARNING = frozenset(
-    "center scale standardize poly bs cs cr cc ns te spline hashed lag rank cut qcut mean std min max".split()
+    (
+        "center",
+        "scale",
+        "standardize",
+        "poly",
+        "bs",
+        "cs",
+        "cr",
+        "cc",
+        "ns",
+        "te",
+        "hashed",
+        "lag",
+        "rank",
+        "cut",
+        "qcut",
+    )
 )
 
 
@@ -105,8 +121,8 @@ def _levels_asked(text: str, inside: str, schema: Schema) -> Factor:
         plain = inside.partition(",")[0].strip()
         if plain in schema:
             raise ValueError(
-                f"{text!r}: contrasts come from the declaration, every level against the reference: write {plain!r} and "
-                f"choose the reference with dp.Category(levels, reference=...)"
+                f"{text!r}: contrasts come from the declaration, every level against the reference: write {plain!r}, "
+                "and choose the reference with dp.Category(levels, reference=...)"
             )
         schema.subset([inside])
     if not schema[inside].labels:
@@ -125,8 +141,8 @@ def _function_of(function: str, name: str, schema: Schema) -> Factor:
     low, high = column.bounds
     if low < least or (low == least and not there):
         raise ValueError(
-            f"'{function}({name})': column {name!r} is declared from {low:g}, where {function} is not finite: declare a "
-            "higher bound" + (", or write log1p" if function.startswith("log") and low == 0 else "")
+            f"'{function}({name})': column {name!r} is declared from {low:g}, where {function} is not finite: "
+            "declare a higher bound" + (", or write log1p" if function.startswith("log") and low == 0 else "")
         )
     with np.errstate(over="ignore"):
         bounds = (float(apply(low)), float(apply(high)))

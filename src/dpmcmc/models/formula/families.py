@@ -104,7 +104,7 @@ def check_outcome(family: Family, outcome: str, schema: Schema) -> None:
     if outcome not in schema:
         if "(" in outcome:
             raise ValueError(
-                f"the outcome {outcome!r} is no declared column: compute it before, and declare it with bounds of its own"
+                f"the outcome {outcome!r} is no declared column: compute it before, and declare it with its own bounds"
             )
         schema.subset([outcome])  # raises, and says which columns there are
     column = schema[outcome]

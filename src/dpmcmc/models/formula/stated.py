@@ -22,7 +22,9 @@ def check_terms(terms: Sequence[Term], outcome: str, formula: str) -> None:
             raise ValueError(f"the formula {formula!r} has its outcome {outcome!r} on the right side too: leave it out")
         names = [factor.name for factor in term]
         if len(set(names)) < len(names):
-            raise ValueError(f"the term {':'.join(names)!r} of the formula {formula!r} has a factor twice: leave one out")
+            raise ValueError(
+                f"the term {':'.join(names)!r} of the formula {formula!r} has a factor twice: leave one out"
+            )
     counts = Counter(frozenset(factor.name for factor in term) for term in terms)
     twice = [sorted(names) for names, count in counts.items() if count > 1]
     if twice:
@@ -40,7 +42,9 @@ def check_names(design: Design, family: Family, formula: str) -> None:
                 f"{family.name!r}: rename the column"
             )
         if count > 1:
-            raise ValueError(f"the formula {formula!r} has two coefficients called {name!r}: rename a column or a level")
+            raise ValueError(
+                f"the formula {formula!r} has two coefficients called {name!r}: rename a column or a level"
+            )
 
 
 def check_priors(priors: Mapping[str, Any], design: Design, shapes: Mapping[str, Any]) -> None:
