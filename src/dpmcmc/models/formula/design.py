@@ -39,7 +39,9 @@ class Part:
     base: float
 
     def value(self, x: Array) -> Array:
-        found = self.constant + sum(w * x[..., i] for i, w in zip(self.positions, self.weights, strict=True))
+        found = sum(
+            (w * x[..., i] for i, w in zip(self.positions, self.weights, strict=True)), jnp.asarray(self.constant)
+        )
         return jnp.clip(found, *self.bounds) if len(self.positions) > 1 else found  # simulated levels may coincide
 
 

@@ -202,7 +202,8 @@ class FormulaRegression(NormalPriors):
 
     def _units(self, table: Any) -> np.ndarray:
         with jax.enable_x64(True):
-            return np.asarray(self.design.units(self.design.encode(self.schema.encode(table, only=self._inputs))))
+            x = self.design.encode(self.schema.encode(table, only=self._inputs))
+            return np.asarray(self.design.units(jnp.asarray(x)))
 
     def predict(self, release: Any, table: Any) -> Any:
         """The expected outcome of each row of a public table: mean, sd and 90 % interval, as a data frame.
