@@ -1,5 +1,6 @@
 """Regression by formula: designs are formulaic's, maps to the original scale exact, estimates those of statsmodels."""
 
+import pickle
 from types import SimpleNamespace
 
 import jax
@@ -262,6 +263,7 @@ def test_equal_declarations_make_equal_models():
     assert hash(again) == hash(MODELS["negative binomial"])
     assert again != dp.regression("count ~ age + smoker", SCHEMA, "negative binomial", priors={"age": dp.Normal(0, 1)})
     assert "smoker[true]" in str(again)
+    assert pickle.loads(pickle.dumps(again)) == again
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -57,7 +57,7 @@ class FormulaRegression(NormalPriors):
     def _parsed(self) -> Parsed:
         return parse(self.formula)
 
-    @cached_property
+    @property
     def _family(self) -> Family:
         return family_of(self.family)
 
