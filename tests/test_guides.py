@@ -42,6 +42,16 @@ def test_a_declared_table(tmp_path, monkeypatch):
     assert "planted" not in space["refusal"]
 
 
+def test_a_regression_by_formula(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space, _ = run_guide("regression.md")
+    assert space["release"].guarantee is not None
+    assert str(space["model"]) in (GUIDES / "regression.md").read_text()
+    assert list(space["coefficients"].draws) == ["intercept", "age", "plan[basic]", "plan[full]", "age:income"]
+    assert space["outcomes"].shape[1] == 2
+    assert space["again"].draws["age"].shape == space["release"].draws["age"].shape
+
+
 def test_an_algorithm_in_forty_lines(tmp_path):
     try:
         space, blocks = run_guide("algorithm.md")

@@ -18,7 +18,8 @@ def test_the_first_code_block_runs(capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_code_blocks_run_as_they_are(number, capsys):
+def test_code_blocks_run_as_they_are(number, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     check_block(number, capsys)
 
 
@@ -34,6 +35,11 @@ def test_a_newcomers_model_is_at_most_ten_lines():
     block = next(block for block in BLOCKS if "dp.Model(" in block)
     lines = [line for line in block.splitlines() if line.strip() and not line.startswith("import")]
     assert len(lines) <= 10
+
+
+def test_a_regression_by_formula_is_at_most_twelve_lines():
+    block = next(block for block in BLOCKS if "dp.regression(" in block)
+    assert len([line for line in block.splitlines() if line.strip()]) <= 12
 
 
 def test_links_lead_somewhere():

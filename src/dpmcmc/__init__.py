@@ -36,6 +36,7 @@ _HOME = {
     "Model": "models",
     "ModelClip": "mechanisms.clip",
     "Move": "chain.proposals",
+    "Normal": "models.priors",
     "Number": "records",
     "Ordered": "records",
     "Penalty": "chain.acceptance",
@@ -57,6 +58,7 @@ _HOME = {
     "dp_sgld": "algorithms",
     "dpvi": "variational",
     "plan": "sampling",
+    "regression": "models.formula.model",
     "sample": "sampling",
 }
 _MODULES = {
@@ -121,6 +123,8 @@ if TYPE_CHECKING:
     from dpmcmc.method import Method as Method
     from dpmcmc.method import Plan as Plan
     from dpmcmc.models import Model as Model
+    from dpmcmc.models.formula.model import regression as regression
+    from dpmcmc.models.priors import Normal as Normal
     from dpmcmc.posterior import Posterior as Posterior
     from dpmcmc.privacy import Budget as Budget
     from dpmcmc.quality import Quality as Quality

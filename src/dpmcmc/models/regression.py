@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,12 +12,13 @@ import numpy as np
 from jax import Array
 
 from dpmcmc.models.covariates import Bounds, Covariates, check_columns
+from dpmcmc.models.priors import NormalPriors
+from dpmcmc.models.priors import Theta as Theta
 
-Theta = dict[str, Array]
 Record = dict[str, Array]
 
 
-class Regression(ABC):
+class Regression(NormalPriors):
     """An outcome y whose law depends on bounded covariates x through η = θ₀ + x·θ.
 
     A record is ``{"x": covariates, "y": outcome}``. Each covariate is scaled by its *declared* bounds to [−1, 1] and
@@ -50,20 +51,6 @@ class Regression(ABC):
     def priors(self) -> dict[str, tuple[float, float]]:
         """Mean and standard deviation of each parameter's normal prior."""
         return dict.fromkeys(("intercept", *self.bounds), (0.0, float(self.prior_std))) | self.shape_priors
-
-    @property
-    def init(self) -> dict[str, float]:
-        """The prior means."""
-        return {name: mean for name, (mean, _) in self.priors.items()}
-
-    def log_prior(self, theta: Theta) -> Array:
-        means, stds = np.array(list(self.priors.values())).T
-        return -0.5 * jnp.sum(((jnp.stack([theta[name] for name in self.names]) - means) / stds) ** 2)
-
-    def sample_prior(self, key: Array) -> Theta:
-        """A draw of the prior."""
-        means, stds = np.array(list(self.priors.values())).T
-        return dict(zip(self.names, means + stds * jax.random.normal(key, (len(self.names),)), strict=True))
 
     def predictor(self, theta: Theta, x: Array) -> Array:
         """η = θ₀ + x·θ, of one row of covariates or of many."""
