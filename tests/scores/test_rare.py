@@ -66,7 +66,7 @@ def test_precision_is_never_added(seed, share):
 
 @pytest.mark.parametrize("share", [0.0, 0.05])
 def test_an_effect_that_no_record_shows_has_the_priors_width(share):
-    """A 0/1 column that is 0 in all records: without privacy its sd is 2.5/√2, by the priors of it and the intercept."""
+    """A 0/1 column that is 0 in all records: without privacy its sd is 2.5/√2, by its prior and the intercept's."""
     rng = np.random.default_rng(1)
     table = {"age": rng.uniform(-1, 1, N), "group": 1.0 * (rng.random(N) < share)}
     table["y"] = rng.poisson(np.exp(0.3 + 0.5 * table["age"] + 0.5 * table["group"]))
