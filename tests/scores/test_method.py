@@ -226,7 +226,7 @@ GOOD = {
     [
         ({}, USABLE, "about 0.30 posterior standard deviations"),
         ({"mean_error": 2.0}, WIDE, "about 2.0 posterior standard deviations"),
-        ({"surprise": 1e-5}, NOT_USABLE, "contradict the ones before"),
+        ({"surprise": 1e-5}, NOT_USABLE, "contradicts the ones before it"),
         ({"information_error": 0.3}, NOT_USABLE, "hides how much the records tell"),
         ({"worst_information": 0.7}, NOT_USABLE, "hides how much the records tell"),
         ({"bend": 1.5}, NOT_USABLE, "far from normal"),

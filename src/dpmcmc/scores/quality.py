@@ -12,7 +12,7 @@ from dpmcmc.quality import NOT_USABLE, USABLE, WIDE, Quality
 from dpmcmc.scores.curvature import UNDESCRIBED
 from dpmcmc.scores.stages import Found
 
-CONTRADICTION = 1e-3  # probability of surprises as large, below which the last two sums contradict earlier ones
+CONTRADICTION = 1e-3  # probability of a last surprise as large, below which the stages contradict each other
 NO_CURVATURE = 0.25  # relative error of the information beyond which steps and intervals cannot be relied on
 NO_DIRECTION = 0.55  # the same where it is worst
 HOPELESS = 1.0  # errors of means, in posterior standard deviations, that the noise has at best
@@ -29,7 +29,7 @@ class ScoreQuality(Quality):
 
     - ``mean_error``: of posterior means, root mean square over parameters, in posterior standard deviations; intervals
       include it;
-    - ``surprise``: the probability of sums that disagree with those before them as much as one of the last two did;
+    - ``surprise``: the probability of sums that disagree as much as the last one did with those before it;
     - ``information_error``: relative, of the information that steps and intervals rest on; ``worst_information``: the
       same along the direction where it is worst;
     - ``bend``: how much the logarithm of the likelihood's curvature changes within draws that do not follow it:
@@ -92,7 +92,7 @@ class ScoreQuality(Quality):
             return f"The search ended early for numerical reasons; what was released is kept. Remedy: {more}."
         if self.surprise < CONTRADICTION:
             return (
-                f"The last released sums contradict the ones before (probability {self.surprise:.1g}): the search "
+                f"The last released sum contradicts the ones before it (probability {self.surprise:.1g}): the search "
                 "has not settled, or the records are unlike the model. The means are a rough location at best, and a "
                 f"place to begin from (init=) with a new budget. Remedy: narrower bounds, another model, or {more}."
             )
@@ -139,7 +139,7 @@ class ScoreQuality(Quality):
         return (
             f"Quality: {counted}; the privacy noise moves posterior means by about {self.mean_error:.2f} posterior "
             f"standard deviations, which the intervals include. {self.stages} sums of scores; about {self.clipped:.1%} "
-            f"of the records are clipped; the last sums agree with the others (p = {self.surprise:.2g}); the "
+            f"of the records are clipped; the last sum agrees with the others (p = {self.surprise:.2g}); the "
             f"information is known to about {self.information_error:.0%}."
         )
 
@@ -178,7 +178,7 @@ def of_found(
     like_prior = np.median(np.sqrt(private[known] * prior[known])) if known.any() else 0.0
     return ScoreQuality(
         mean_error=float(np.sqrt(np.mean(np.maximum(private - exact, 0.0) / exact))),
-        surprise=min(1.0, 2 * min(state.surprises[-2:])) if state.surprises else 0.0,  # of two: Bonferroni
+        surprise=state.surprises[-1] if state.surprises else 0.0,
         information_error=state.information_error,
         worst_information=UNDESCRIBED if state.doubt is None else state.doubt.in_worst_direction,
         bend=bend,

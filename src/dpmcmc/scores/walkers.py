@@ -23,7 +23,7 @@ from dpmcmc.scores import matrices
 from dpmcmc.scores.curve import SCORED_AT_ONCE, WIDEST, Density, coordinates, side
 from dpmcmc.scores.mixing import Walked
 
-WALKERS, ADAPTED, KEPT = 64, 32, 48  # chains, steps before draws, draws of each
+WALKERS, ADAPTED, KEPT, APART = 64, 48, 48, 3  # chains, steps before draws, draws of each, steps between them
 NEWTON, CLOSE = 4, 1e-6  # iterations, and how close they must come
 RETURNED = 1e-4  # how close to its start the way back of a move must come
 WIDER = 1.1  # the walkers' normal, in proposals
@@ -129,9 +129,9 @@ class Walk:
         home = self.placed(self.places.centre, jnp.zeros(size))
         walkers = jax.vmap(lambda walker: choose(jnp.isfinite(walker.log_density), walker, home))(walkers)
         cloud = Cloud(walkers, jnp.zeros(size), covariance)
-        forgets = jnp.where(jnp.arange(ADAPTED + KEPT) < ADAPTED, FORGETS, 0.0)
+        forgets = jnp.where(jnp.arange(ADAPTED + KEPT * APART) < ADAPTED, FORGETS, 0.0)
         _, (thetas, accepted) = jax.lax.scan(step, cloud, (forgets, jax.random.split(key, len(forgets))))
-        return thetas[ADAPTED:], accepted[ADAPTED:]
+        return thetas[ADAPTED::APART], accepted[ADAPTED:]
 
 
 @lru_cache(maxsize=16)
