@@ -207,8 +207,8 @@ def test_tables_count_what_they_say(tmp_path):
     assert tables.honesty(rows)["ratio"].tolist() == [1, 4]
     assert tables.is_near(tables.honesty(rows)["ratio"]).tolist() == [True, False]
     assert tables.plans(rows).empty
-    asked = tables.plans(rows.assign(expected_error=[0.4, np.nan, 1.0, np.nan, np.nan]))
-    assert asked["ratio"].tolist() == [0.8, 2]
+    asked = tables.plans(rows.assign(expected_error=[0.4, np.nan, 1.5, np.nan, np.nan]))
+    assert asked["ratio"].tolist() == [0.8, 3]
     assert tables.in_range(asked["ratio"]).tolist() == [True, False]
     assert tables.PLANNED == ON_OTHERS
     covered = tables.coverage(rows).loc[("linear", 1.0)]

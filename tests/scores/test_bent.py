@@ -88,7 +88,7 @@ def by(way, density, prior, count=8192):
 
 
 @pytest.mark.parametrize("power", [1 / 3, 1.0])
-@pytest.mark.parametrize("way", ["any", "importance", "trajectories", "walkers"])
+@pytest.mark.parametrize("way", [pytest.param("any", marks=pytest.mark.slow), "importance", "trajectories", "walkers"])
 def test_every_way_draws_the_density(way, power):
     """Shares below seven quantiles of both parameters, 4.5 standard errors of 800 independent draws.
 

@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 import dpmcmc as dp
-from dpmcmc.models.covariates import Covariates
 from dpmcmc_experiments.figures import rng_of, seed_of
 from dpmcmc_experiments.trust.base import delta_of, raveled, size_of
 from dpmcmc_experiments.trust.harness import answer_of
@@ -57,7 +56,7 @@ def release(family: str, model: Any, epsilon: float, data_set: int) -> dict[str,
     rng = rng_of("given", family, data_set)
     truth = truth_of(model, family, rng)
     table = packaged("randhie")
-    x = Covariates(model.bounds).encode(table)
+    x = dp.models.Covariates(model.bounds).encode(table)
     with jax.enable_x64(True):
         records = jax.device_get(model.simulate_given(jax.random.key(int(rng.integers(2**31))), truth, x))
     began = time.perf_counter()
