@@ -79,7 +79,7 @@ class ScoreQuality(Quality):
             or not math.isfinite(self.mean_error)
         ):
             return NOT_USABLE
-        return WIDE if self.mean_error > NOISY else USABLE
+        return WIDE if self.mean_error > NOISY or self.unseen else USABLE
 
     @property
     def hides_information(self) -> bool:
