@@ -149,7 +149,11 @@ def _remedy(found: Kind, kinds: tuple[Kind, ...]) -> str:
 
 
 def _all_of(kind: Kind, cells: Cells) -> np.ndarray | None:
-    """The values, if every cell that is not missing is of this kind."""
+    """The values, if every cell that is not missing is of this kind.
+
+    A cell that cannot be read, for whatever reason, is not of this kind: ``typed`` says so without the reason, which
+    may quote it.
+    """
     blank, read = _READ[kind]
     try:
         found = [blank if gone else read(cell) for cell, gone in zip(cells.values, cells.missing, strict=True)]
