@@ -1,7 +1,8 @@
-"""Draws of a likelihood that is not normal, by the first of three ways that can be relied on.
+"""Draws of a likelihood that is not normal, by one of three ways.
 
-Importance weights take least and do where the likelihood bends little. Trajectories in θ do for hierarchies, unless
-their ridge is so thin that steps become too short; walkers in coordinates along it are for those.
+Importance weights take least and do where the likelihood bends little. Where they cannot be relied on, trajectories in
+θ do for hierarchies, unless their ridge is so thin that steps become too short: walkers in coordinates along it are for
+those. Trajectories or walkers that did not mix give no draws; no other way is tried then.
 """
 
 from __future__ import annotations
