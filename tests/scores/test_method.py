@@ -10,7 +10,7 @@ from scipy import stats
 
 import dpmcmc as dp
 from dpmcmc.quality import NOT_USABLE, USABLE, WIDE
-from dpmcmc.scores.quality import ScoreQuality
+from dpmcmc.scores.quality import ScoreQuality, Variances
 from dpmcmc.scores.sums import ScoreSums
 from tests.scores.problems import (
     LINEAR,
@@ -218,6 +218,7 @@ GOOD = {
     "failed": False,
     "n": 100,
     "temperature": 1.0,
+    "widening": 1.1,
 }
 
 
@@ -226,6 +227,7 @@ GOOD = {
     [
         ({}, USABLE, "about 0.30 posterior standard deviations"),
         ({"mean_error": 2.0}, WIDE, "about 2.0 posterior standard deviations"),
+        ({"widening": 1.5}, WIDE, "about 1.5 times as wide"),
         ({"surprise": 1e-5}, NOT_USABLE, "contradicts the ones before it"),
         ({"information_error": 0.3}, NOT_USABLE, "hides how much the records tell"),
         ({"worst_information": 0.7}, NOT_USABLE, "hides how much the records tell"),
@@ -245,10 +247,17 @@ def test_verdicts(worse, verdict, says):
     assert dp.Quality.from_dict(json.loads(json.dumps(quality.to_dict()))).verdict == verdict
 
 
-def test_effective_draws_and_widening_are_those_of_the_error():
-    quality = ScoreQuality(**GOOD | {"mean_error": 0.5})
-    assert quality.effective_draws == pytest.approx(4)
-    assert quality.widening == pytest.approx(np.sqrt(1.25))
+def test_effective_draws_are_those_of_the_error():
+    assert ScoreQuality(**GOOD | {"mean_error": 0.5}).effective_draws == pytest.approx(4)
+
+
+def test_the_error_is_the_typical_one_and_intervals_are_wider():
+    """Of two parameters, with private variances 5 and 2, of which 3 and 2 are typical, where 1 is exact."""
+    variances = Variances(np.array([5.0, 2.0]), np.ones(2), np.array([0.6, 1.0]))
+    assert variances.error == pytest.approx(np.sqrt((2 + 1) / 2))
+    assert variances._replace(typical=1.0).error == pytest.approx(np.sqrt((4 + 1) / 2))
+    release = release_of("linear")
+    assert release.quality.widening > np.sqrt(1 + release.quality.mean_error**2)
 
 
 def test_draws_are_not_read_as_a_chain():

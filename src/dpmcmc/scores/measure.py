@@ -15,6 +15,7 @@ from dpmcmc.scores.reader import Reader
 from dpmcmc.scores.vectors import Arguments, Vectors
 
 LEAST = 0.95  # quantile of simulated norms; nothing is clipped earlier
+TYPICAL = 0.5  # errors of what is put back, over those that intervals allow for, which are of records that few are like
 DOUBTFUL = 1.0  # an excess of so many standard deviations of its doubt counts for nothing
 LOPSIDED = 1.4  # of what a clip takes, the part that may point one way, where nothing says which
 SURE = 0.02  # no number is taken to be known better
@@ -35,6 +36,7 @@ class Measured(NamedTuple):
     tails: Tails | None = None  # of the norms, which these three are from
     lengths: Lengths | None = None  # of real vectors, where stand-ins do not know
     aside: float = 0.0  # standard deviation of each number, for what the clip takes in directions that are not known
+    caution: float = 1.0  # factor of the standard deviations of what a clip takes
 
     def read_with(self, others: Sequence[Tails]) -> Measured:
         """The same, with what counts of norms at other places say of the tail."""
@@ -42,6 +44,10 @@ class Measured(NamedTuple):
             return self
         excess, doubt, beyond = self.tails.together(others).excess(self.clip)
         return self._replace(excess=excess / self.clip, doubt=doubt / self.clip, beyond=beyond)
+
+    def typical(self) -> Measured:
+        """The same with errors of what the clip takes as they mostly are, and not as intervals allow for."""
+        return self._replace(caution=TYPICAL)
 
     @property
     def seen(self) -> float:

@@ -21,14 +21,15 @@ TELLING = 25.0  # records that carry the information, over the standard deviatio
 NOT_NORMAL = 0.5  # change of the logarithm of the curvature within the draws beyond which they cannot be relied on
 LIKE_PRIOR = 0.9  # standard deviations over the prior's, of most parameters: the sums say hardly anything
 NOISY = 1.0  # errors of means, in posterior standard deviations, beyond which intervals are mostly noise
+MOSTLY_NOISE = math.sqrt(2)  # how much wider intervals are then
 
 
 @dataclass(frozen=True)
 class ScoreQuality(Quality):
     """What the privacy noise and the clip do, against the posterior without privacy.
 
-    - ``mean_error``: of posterior means, root mean square over parameters, in posterior standard deviations; intervals
-      include it;
+    - ``mean_error``: of posterior means, root mean square over parameters, in posterior standard deviations, as it
+      mostly is; intervals include it, and twice what it has for records whose clipped parts are not as foreseen;
     - ``surprise``: the probability of sums that disagree as much as the last one did with those before it;
     - ``information_error``: relative, of the information that steps and intervals rest on; ``worst_information``: the
       same along the direction where it is worst;
@@ -38,6 +39,7 @@ class ScoreQuality(Quality):
     - ``least_error``: the error that one sum would have if everything else were known, from public numbers;
     - ``telling``: about how many records carry the information, over what noise hides of a count (1/μ);
     - ``clipped``: estimated share of the real records that the last clip shortens;
+    - ``widening``: how much wider intervals are, root mean square over parameters;
     - ``unseen``: covariates with a value that may be no record's: what only such records would tell is the prior's;
     - ``stages``: sums of scores that were released; ``failed``: whether arithmetic ended the search early.
     """
@@ -55,17 +57,13 @@ class ScoreQuality(Quality):
     failed: bool
     n: int
     temperature: float
+    widening: float
     unseen: int = 0
 
     @property
     def effective_draws(self) -> float:
         """Independent draws of the posterior without privacy whose mean would be off by as much."""
         return 1 / max(self.mean_error, 1e-9) ** 2
-
-    @property
-    def widening(self) -> float:
-        """How much wider intervals are."""
-        return math.sqrt(1 + self.mean_error**2)
 
     @property
     def verdict(self) -> str:
@@ -79,7 +77,8 @@ class ScoreQuality(Quality):
             or not math.isfinite(self.mean_error)
         ):
             return NOT_USABLE
-        return WIDE if self.mean_error > NOISY or self.unseen else USABLE
+        noisy = self.mean_error > NOISY or self.widening > MOSTLY_NOISE
+        return WIDE if noisy or self.unseen else USABLE
 
     @property
     def hides_information(self) -> bool:
@@ -124,8 +123,8 @@ class ScoreQuality(Quality):
             return f"The draws say hardly more than the prior: the noise drowns the records. Remedy: {more}."
         if self.verdict == WIDE:
             return (
-                f"Intervals include the privacy noise, which moves means by about {self.mean_error:.1f} posterior "
-                f"standard deviations. To narrow them: {more}."
+                f"Intervals are about {self.widening:.1f} times as wide as without privacy: its noise moves means by about "
+                f"{self.mean_error:.1f} posterior standard deviations. To narrow them: {more}."
             )
         return (
             f"The privacy noise moves means by about {self.mean_error:.2f} posterior standard deviations, and "
@@ -163,6 +162,12 @@ class Variances(NamedTuple):
 
     private: np.ndarray
     exact: np.ndarray
+    typical: np.ndarray | float = 1.0  # factor of the private ones: as they would be without caution about clips
+
+    @property
+    def error(self) -> float:
+        """Of means, in standard deviations of the posterior without privacy: what variances have beyond it."""
+        return float(np.sqrt(np.mean(np.maximum(self.private * self.typical - self.exact, 0.0) / self.exact)))
 
 
 def of_found(
@@ -172,12 +177,12 @@ def of_found(
 
     ``bend`` is what draws leave out of the likelihood's shape, ``mu`` what all releases have together.
     """
-    state, here, (private, exact) = found.state, found.picture, variances
+    state, here, private = found.state, found.picture, variances.private
     prior = np.diag(here.prior_precision)
     known = prior > 0
     like_prior = np.median(np.sqrt(private[known] * prior[known])) if known.any() else 0.0
     return ScoreQuality(
-        mean_error=float(np.sqrt(np.mean(np.maximum(private - exact, 0.0) / exact))),
+        mean_error=variances.error,
         surprise=state.surprises[-1] if state.surprises else 0.0,
         information_error=state.information_error,
         worst_information=UNDESCRIBED if state.doubt is None else state.doubt.in_worst_direction,
@@ -190,5 +195,6 @@ def of_found(
         failed=failed,
         n=found.n,
         temperature=temperature,
+        widening=float(np.sqrt(np.mean(variances.private / variances.exact))),
         unseen=unseen,
     )

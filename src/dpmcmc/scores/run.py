@@ -95,13 +95,19 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         foresight, theta, unseen = _prepared(plan, reader, rng, jax.random.key(public))
         found, failed = Stages(plan.raveled, reader, foresight).run(theta)
         records = plan.temperature * reader.n
-        said = found.knowledge.blurred(found.record_width() / records)
-        said = as_far_as_seen(said, found.picture, foresight.seen_information(found.picture.theta))
-        private = matrices.power(said.precision + found.picture.prior_precision, -1, 1e-14)
+        seen = foresight.seen_information(found.picture.theta)
+        said, typical = (
+            as_far_as_seen(known.blurred(found.record_width() / records), found.picture, seen)
+            for known in (found.knowledge, found.typical)
+        )
+        private, mostly = (
+            matrices.power(known.precision + found.picture.prior_precision, -1, 1e-14) for known in (said, typical)
+        )
         shape = over_draws(found.picture, private, records, foresight, public)
         tells = matrices.power(found.record_width(shape.information) / records, -1, 1e-14)
         exact = matrices.power(tells + found.picture.prior_precision, -1, 1e-14)
-        variances, curve, drawn = Variances(np.diag(private), np.diag(exact)), None, None
+        variances = Variances(np.diag(private), np.diag(exact), np.diag(mostly) / np.diag(private))
+        curve, drawn = None, None
         quality = of_found(found, variances, shape.bend, plan.temperature, reader.mu, failed, unseen)
         bends = shape.bend > BENT or normal_prior(plan.raveled) is not None
         if bends and replace(quality, bend=0.0).verdict != NOT_USABLE:  # else draws are of no use anyway
@@ -109,7 +115,8 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
             followed = _followed(plan, found, said, foresight, seed)
             left_out = np.inf if normal_prior(plan.raveled) is not None else shape.bend  # the mode need not be near
             if followed is not None:
-                (variances, curve, drawn), left_out = followed, 0.0
+                (of_draws, curve, drawn), left_out = followed, 0.0
+                variances = of_draws._replace(typical=variances.typical)
             quality = of_found(found, variances, left_out, plan.temperature, reader.mu, failed, unseen)
     precision, weighted = tuple(map(tuple, said.precision.tolist())), tuple(said.weighted.tolist())
     return Outcome(ScoreSums(precision, weighted, tuple(found.state.theta.tolist()), curve), quality, drawn)

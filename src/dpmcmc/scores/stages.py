@@ -66,6 +66,7 @@ class Found(NamedTuple):
     state: State
     picture: Picture
     knowledge: Knowledge
+    typical: Knowledge  # the same as certain as it mostly is, where that allows for more
     n: int
     blind: bool  # whether nothing was foreseen of records
 
@@ -103,7 +104,9 @@ class Stages:
         if self.foresight.blind:
             self.state = replace(self.state, sums=self.state.sums[-OF_BLIND:])
         here = self._picture(self.state)
-        return Found(self.state, here, self._recalled(self.state, here)[0], self.n, self.foresight.blind), failed
+        mostly = tuple(one._replace(found=one.found.typical()) for one in self.state.sums)
+        said, typical = (self._recalled(state, here)[0] for state in (self.state, replace(self.state, sums=mostly)))
+        return Found(self.state, here, said, typical, self.n, self.foresight.blind), failed
 
     def _search(self) -> None:
         most, shares = MOST_SCOUTS, SCOUT

@@ -85,6 +85,7 @@ def expected(picture: Picture, found: Measured, n: int) -> Expected:
     longer = n / found.clip * (more_lost(np.linalg.norm(features, axis=1), found.clip) @ features) / len(features)
     shared += np.outer(longer, longer)
     shared += found.aside**2 * np.eye(size)
+    shared *= found.caution**2
     shortened = lost.T @ picture.scores / len(lost)
     if found.lengths is not None:  # the information is the mean product of features and scores, whatever their lengths
         shortened *= found.lengths.shared(picture.features)
