@@ -123,8 +123,8 @@ class ScoreQuality(Quality):
             return f"The draws say hardly more than the prior: the noise drowns the records. Remedy: {more}."
         if self.verdict == WIDE:
             return (
-                f"Intervals are about {self.widening:.1f} times as wide as without privacy: its noise moves means by about "
-                f"{self.mean_error:.1f} posterior standard deviations. To narrow them: {more}."
+                f"Intervals are about {self.widening:.1f} times as wide as without privacy: its noise moves means by "
+                f"about {self.mean_error:.1f} posterior standard deviations. To narrow them: {more}."
             )
         return (
             f"The privacy noise moves means by about {self.mean_error:.2f} posterior standard deviations, and "
