@@ -72,3 +72,43 @@ def test_another_models_parameter_is_an_ordinary_name():
 def test_missing_columns_are_all_named():
     with pytest.raises(ValueError, match="no column 'age', 'visits'"):
         PoissonRegression(AGE).encode({"y": [1]}, outcome="visits")
+
+
+SECRET = "7.31 secret"
+
+
+@pytest.mark.parametrize("column", ["age", "y"])
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    {
+        "text": (np.array([SECRET, "1"]), "stored as text"),
+        "objects": (np.array([SECRET, 1.0], dtype=object), "not all of its cells are numbers or booleans"),
+        "mixed": ([1.0, None, SECRET], "not all of its cells are numbers or booleans"),
+        "datetimes": (np.array(["2001-02-03", "2004-05-06"], dtype="datetime64[D]"), "dates"),
+        "durations": (np.array([1, 2], dtype="timedelta64[D]"), "convert it"),
+        "complex": (np.array([1j, 2]), "convert it"),
+        "two columns": (np.zeros((2, 2)), "2 dimensions"),
+        "one number": (7.31, "give an array"),
+    }.values(),
+)
+def test_what_is_no_column_of_numbers_is_refused_without_its_values(column, cells, says):
+    count = len(cells) if hasattr(cells, "__len__") else 2
+    table = {"age": np.zeros(count), "y": np.zeros(count)} | {column: cells}
+    with pytest.raises(TypeError, match=says) as refused:
+        LogisticRegression(AGE).encode(table, outcome="y")
+    assert repr(column) in str(refused.value)
+    assert SECRET not in str(refused.value)
+    assert "7.31" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def test_booleans_are_zero_and_one_and_masked_cells_are_missing():
+    table = {"age": np.ma.array([0.0, 50.0, 100.0], mask=[False, False, True]), "y": np.array([True, False, True])}
+    records = LogisticRegression(AGE).encode(table, outcome="y")
+    np.testing.assert_array_equal(records["x"][:, 0], [-1, 0, np.nan])
+    np.testing.assert_array_equal(records["y"], [1, 0, 1])
+
+
+def test_columns_of_unequal_lengths_are_refused():
+    with pytest.raises(ValueError, match="different lengths"):
+        LogisticRegression(AGE).encode({"age": np.zeros(3), "y": np.zeros(2)}, outcome="y")

@@ -54,7 +54,7 @@ class Hostile(float):
 
 
 REFUSED = {  # what is declared, the values, words of the error
-    "text in a number column": (AGE, np.array(["1", SECRET_TEXT]), "stored as <U14 .text.: convert it first"),
+    "text in a number column": (AGE, np.array(["1", SECRET_TEXT]), "stored as text .text.: convert it first"),
     "numeric text in a pandas column": (AGE, pd.Series(["1", "2"]), "stored as str .text.: convert it first"),
     "numeric text in a polars column": (AGE, pl.Series(["1", "2"]), "stored as String .text.: convert it first"),
     "numeric text in a list": (AGE, ["1", "2"], "not all of its cells are numbers"),
@@ -102,8 +102,12 @@ REFUSED = {  # what is declared, the values, words of the error
     "booleans in a list of numbers": (AGE, [1.0, True], "not all of its cells are numbers"),
     "booleans for levels": (PLAN, np.array([True]), "declare it with dp.Boolean"),
     "numbers for levels of text": (PLAN, np.array([1, 2]), "declare its levels as whole numbers"),
-    "text for levels of numbers": (GRADE, np.array(["1"]), "reads numbers, but is stored as <U1"),
-    "text for a boolean without coding": (SMOKER, np.array(["yes"]), "reads booleans or numbers, but is stored as <U3"),
+    "text for levels of numbers": (GRADE, np.array(["1"]), "reads numbers, but is stored as text"),
+    "text for a boolean without coding": (
+        SMOKER,
+        np.array(["yes"]),
+        "reads booleans or numbers, but is stored as text",
+    ),
     "numbers for a boolean coded as text": (YES, np.array([1, 0]), "reads text or booleans, but is stored as int64"),
     "dates for a boolean": (SMOKER, pl.Series([SECRET_DAY]), "stored as Date"),
     "booleans coded 1 and 2": (SMOKER, np.array([1, 2]), "values that are not declared.*a coding such as"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+
+from dpmcmc.records import numeric
 
 Bounds = tuple[float, float]
 
@@ -36,10 +38,10 @@ class Covariates:
     def encode(self, table: Any) -> np.ndarray:
         """The columns scaled by their bounds to [−1, 1], one row a record; values outside are moved to the bounds.
 
-        Missing values stay NaN.
+        Missing values stay NaN. Booleans are 0 and 1; text, dates and whatever else is no number is refused.
         """
-        check_columns(table, self.names)
-        return np.stack([scaled(table[name], limits) for name, limits in self.bounds.items()], axis=1)
+        columns = numeric(table, self.names)
+        return np.stack([scaled(columns[name], limits) for name, limits in self.bounds.items()], axis=1)
 
     def anywhere(self, key: Array, n: int) -> Array:
         """n rows from public knowledge only: uniform within the bounds, or at them.
@@ -57,13 +59,6 @@ def check_bounds(name: str, limits: Bounds) -> None:
     low, high = limits
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ValueError(f"bounds of {name!r} must be finite and low < high, got {(low, high)}")
-
-
-def check_columns(table: Any, names: Iterable[str]) -> None:
-    """The table (a data frame or a mapping of arrays) has all columns."""
-    missing = [name for name in names if name not in table]
-    if missing:
-        raise ValueError(f"the table has no column {', '.join(map(repr, missing))}")
 
 
 def scaled(values: Any, limits: Bounds) -> np.ndarray:

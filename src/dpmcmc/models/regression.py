@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.models.covariates import Bounds, Covariates, check_columns
+from dpmcmc.models.covariates import Bounds, Covariates
 from dpmcmc.models.priors import NormalPriors
 from dpmcmc.models.priors import Theta as Theta
+from dpmcmc.records import numeric
 
 Record = dict[str, Array]
 
@@ -61,9 +62,8 @@ class Regression(NormalPriors):
 
         Missing values stay NaN, which :func:`dpmcmc.sample` refuses.
         """
-        check_columns(table, (*self.bounds, outcome))
-        y = self.encode_outcome(np.asarray(table[outcome], dtype=np.float64), outcome)
-        return {"x": Covariates(self.bounds).encode(table), "y": y}
+        columns = numeric(table, (*self.bounds, outcome))
+        return {"x": Covariates(self.bounds).encode(columns), "y": self.encode_outcome(columns[outcome], outcome)}
 
     def covariates(self, record: Record) -> Array:
         """The part of a record whose law the model does not state."""

@@ -8,6 +8,7 @@ from dpmcmc.records.columns import Column
 from dpmcmc.records.dates import Date
 from dpmcmc.records.levels import Boolean, Category, Ordered
 from dpmcmc.records.numbers import Number
+from dpmcmc.records.numeric import numeric
 from dpmcmc.records.schema import Schema
 
-__all__ = ["Boolean", "Category", "Column", "Date", "Number", "Ordered", "Schema"]
+__all__ = ["Boolean", "Category", "Column", "Date", "Number", "Ordered", "Schema", "numeric"]

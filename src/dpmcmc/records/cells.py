@@ -65,7 +65,8 @@ def of_array(array: np.ndarray, name: str) -> Cells:
             "give every component a name and a column of its own"
         )
     masked = np.ma.getmaskarray(array)
-    values, storage, kind = np.asarray(np.ma.getdata(array)), str(array.dtype), array.dtype.kind
+    values, kind = np.asarray(np.ma.getdata(array)), array.dtype.kind
+    storage = "text" if kind == "U" else str(array.dtype)  # the width of text is that of its longest cell
     if kind == "b":
         return Cells("boolean", values.astype(np.float64), masked, storage)
     if kind in "iuf":
