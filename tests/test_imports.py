@@ -55,7 +55,7 @@ INSIDE = {
         {"columns"},
         {"numbers", "dates", "levels", "files"},
         {"tables", "toml"},
-        {"skeleton", "numeric"},
+        {"skeleton", "numeric", "identities"},
         {"schema"},
     ],
     "scores": [

@@ -40,6 +40,7 @@ _HOME = {
     "Number": "records",
     "Ordered": "records",
     "Penalty": "chain.acceptance",
+    "PerUnit": "models.units",
     "Plan": "method",
     "Posterior": "posterior",
     "Quality": "quality",
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from dpmcmc.models import Model as Model
     from dpmcmc.models.formula.model import regression as regression
     from dpmcmc.models.priors import Normal as Normal
+    from dpmcmc.models.units import PerUnit as PerUnit
     from dpmcmc.posterior import Posterior as Posterior
     from dpmcmc.privacy import Budget as Budget
     from dpmcmc.quality import Quality as Quality

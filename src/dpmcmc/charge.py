@@ -23,7 +23,7 @@ from dpmcmc.mechanisms.gaussian_sum import NOISE_ERROR, NOISE_TAIL
 from dpmcmc.privacy import Bound, Budget, Event, GaussianFilter, RenyiFilter, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic
 from dpmcmc.privacy.gaussian import gaussian_mu_limit
-from dpmcmc.receipts import Guarantee, Receipt
+from dpmcmc.receipts import RECORD, Guarantee, Receipt
 
 RESERVED_DRAWS = 10**7
 """Inexact draws that finite precision is paid for, whatever runs, where a budget is shared with earlier releases: a
@@ -55,13 +55,23 @@ class OverBudget(ValueError):
 
 @dataclass(frozen=True)
 class Purse:
-    """A budget with what its finite precision takes and what was spent from it before, on the same records."""
+    """A budget with what its finite precision takes and what was spent from it before, on the same records.
+
+    ``unit`` is whom it protects; charges for different units have no common guarantee.
+    """
 
     budget: Budget
     arithmetic: Arithmetic
     earlier: tuple[Receipt, ...] = ()
+    unit: str = RECORD
 
     def __post_init__(self) -> None:
+        others = sorted({receipt.unit for receipt in self.earlier} - {self.unit})
+        if others:
+            raise ValueError(
+                f"spent= was given what protects one {others[0]}, and this run protects one {self.unit}: what both "
+                "cost together is known for neither. Protect the same in all releases from the same records"
+            )
         if self.earlier:
             used = sum((receipt.arithmetic for receipt in self.earlier), self.arithmetic)
             if not used.within(of_draws(RESERVED_DRAWS)):
@@ -131,7 +141,7 @@ class Purse:
             if not rule.fits(self.ideal.epsilon, self.ideal.delta):
                 raise OverBudget(f"the filter's limit costs epsilon = {bound:.6g}", float(bound))
             guarantee = self._guarantee(self.budget.epsilon, privacy.SUBSTITUTION, bound.method)
-        receipt = Receipt(purpose, guarantee.epsilon, guarantee.delta, self.arithmetic, event=event, filter=rule)
+        receipt = Receipt(purpose, guarantee.epsilon, guarantee.delta, self.arithmetic, event, rule, self.unit)
         proven = guarantee.epsilon - guarantee.arithmetic <= _proven_up_to((*self.earlier, receipt))
         return guarantee if proven else None, receipt
 
@@ -157,7 +167,7 @@ class Purse:
         return self._guarantee(self.budget.epsilon, relation, f"zCDP filter, {earlier} included")
 
     def _guarantee(self, epsilon: float, relation: str, method: str) -> Guarantee:
-        return Guarantee(epsilon, self.budget.delta, relation, method, self.reserved.epsilon)
+        return Guarantee(epsilon, self.budget.delta, relation, method, self.reserved.epsilon, self.unit)
 
     def _one_relation(self, event: Event | None) -> str:
         """The relation that all charges speak of; refused unless it is one."""

@@ -11,6 +11,8 @@ from dpmcmc.plain import Plain
 from dpmcmc.privacy import Event, GaussianFilter, RenyiFilter, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic
 
+RECORD = "record"  # the unit of privacy where no other is declared
+
 
 def round_up(value: float, digits: int = 6) -> str:
     """``value`` as it would usually be printed, or the next number of so many digits where that would be below it.
@@ -28,7 +30,8 @@ def round_up(value: float, digits: int = 6) -> str:
 class Guarantee(Plain):
     """(ε, δ)-differential privacy of everything released together, warm-up and all chains included.
 
-    ``method`` names the accounting that gave it, ``arithmetic`` the part of ε that pays for finite precision.
+    ``method`` names the accounting that gave it, ``arithmetic`` the part of ε that pays for finite precision, ``unit``
+    whom it protects: one record, or all records of one person.
     """
 
     epsilon: float
@@ -36,11 +39,12 @@ class Guarantee(Plain):
     relation: str
     method: str
     arithmetic: float = 0.0
+    unit: str = RECORD
 
     def __str__(self) -> str:
+        whom = "one record" if self.unit == RECORD else f"all records of one {self.unit}"
         return (
-            f"({round_up(self.epsilon)}, {round_up(self.delta)})-differentially private "
-            f"under {self.relation} of one record"
+            f"({round_up(self.epsilon)}, {round_up(self.delta)})-differentially private under {self.relation} of {whom}"
         )
 
 
@@ -48,7 +52,8 @@ class Guarantee(Plain):
 class Receipt(Plain):
     """One charge: the event that was paid for before any record was read, or the filter that bounded a varying cost.
 
-    ``arithmetic`` is what finite precision may add to the cost of the event; ``epsilon`` includes it.
+    ``arithmetic`` is what finite precision may add to the cost of the event; ``epsilon`` includes it. ``unit`` is whom
+    it protects.
     """
 
     purpose: str
@@ -57,6 +62,7 @@ class Receipt(Plain):
     arithmetic: Arithmetic
     event: Event | None = None
     filter: ZcdpFilter | RenyiFilter | GaussianFilter | None = None
+    unit: str = RECORD
 
     @property
     def relation(self) -> str:

@@ -31,7 +31,8 @@ def sample(
 ) -> Release:
     """Draw from the posterior of ``model`` given ``data`` within a privacy budget of (``epsilon``, ``delta``).
 
-    The whole release is differentially private under substitution of one record; the number of records is public.
+    The whole release is differentially private under substitution of one record, or with :class:`dpmcmc.PerUnit` of all
+    records of a person; the number of records or persons is public.
     Mistakes in the arguments, and records with NaN or infinity, raise before anything is charged; no other value of a
     record raises an error of its own. A run that fails after it began has spent its whole budget. This is
     ``dp.plan(...)`` followed by ``plan.sample(data)``.

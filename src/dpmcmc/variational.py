@@ -17,7 +17,7 @@ from dpmcmc.charge import Purse, of_releases
 from dpmcmc.geometry import geometry
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, WORDS, GaussianSum, record_gradients
-from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.base import ModelLike, PyTree, unit_of
 from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource
@@ -104,7 +104,7 @@ def dpvi(
     origin, n = np.asarray(flat, np.float64), posterior.n
     scale = shape.posterior_root(temperature * n)  # θ = origin + scale·φ: the posterior of φ has about unit covariance
     typical = math.sqrt(max(np.trace(scale.T @ shape.fisher @ scale), np.finfo(float).tiny))
-    purse = Purse(budget, of_releases(steps), receipts_of(spent))
+    purse = Purse(budget, of_releases(steps), receipts_of(spent), unit_of(model))
     # steps Gaussians of multiplier m are one with μ = √steps/m (Dong, Roth & Su 2022)
     total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER))
     guarantee, receipt = purse.charge("variational fit", Repeat(total.event(n), steps))

@@ -12,7 +12,7 @@ import numpy as np
 from dpmcmc import privacy
 from dpmcmc.chain.kernel import KernelLike, State
 from dpmcmc.charge import OverBudget, Purse, of_draws
-from dpmcmc.models.base import ModelLike
+from dpmcmc.models.base import ModelLike, unit_of
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import Bound, Budget, Event, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic
@@ -49,7 +49,7 @@ class Request:
     def purse(self, budget: Budget, steps: int | None, earlier: tuple[Receipt, ...] = ()) -> Purse:
         """The budget with what the arithmetic of so many steps takes, or of ``MOST_DECISIONS`` decisions."""
         decisions = MOST_DECISIONS if steps is None else steps * self.chains
-        return Purse(budget, of_draws(self.kernel.inexact_draws(self.n) * decisions), earlier)
+        return Purse(budget, of_draws(self.kernel.inexact_draws(self.n) * decisions), earlier, unit_of(self.model))
 
 
 class Charged(NamedTuple):

@@ -21,7 +21,7 @@ from dpmcmc.likelihood.rehearsal import advice, rehearse
 from dpmcmc.likelihood.run import run
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum
 from dpmcmc.method import RunFailed, check_budget, posterior_of
-from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.base import ModelLike, PyTree, unit_of
 from dpmcmc.posterior import check_data
 from dpmcmc.privacy import Budget, Compose
 from dpmcmc.randomness import RandomSource
@@ -66,7 +66,7 @@ class LikelihoodRelease:
         budget = check_budget(n, budget)
         public = None if self.public_data is None else check_data(self.public_data)
         check_simulates(model, public)
-        purse = Purse(budget, of_releases(len(SHARES)), spent)
+        purse = Purse(budget, of_releases(len(SHARES)), spent, unit_of(model))
         mu = purse.mu
         totals = tuple(
             GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), LEAST_MULTIPLIER)) for share in SHARES

@@ -25,7 +25,8 @@ class ModelLike(Protocol):
       number. Groups and categories need it: between their values there is nothing;
     - ``response(record)`` and ``respond(x, responses)``: the outcome of a record as a number within [−1, 1], and
       records with the rows of x and these outcomes. The library then releases what outcomes look like, to begin near
-      them.
+      them;
+    - ``unit``: what a record stands for, such as a person with all that is known of them; "record" if left out.
 
     Functions of a record see that record alone, the others none: one that closes over the data voids every guarantee.
     """
@@ -127,3 +128,8 @@ def has(model: Any, name: str) -> bool:
 def model_name(model: Any) -> str:
     """What a release calls the model."""
     return type(model.model if isinstance(model, WithInit) else model).__name__
+
+
+def unit_of(model: Any) -> str:
+    """Whom a guarantee about one record of this model protects: what the model says, or that record."""
+    return str(getattr(model, "unit", None) or "record")

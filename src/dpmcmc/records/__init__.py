@@ -6,9 +6,21 @@ of any library are read by it. Nothing here loads JAX.
 
 from dpmcmc.records.columns import Column
 from dpmcmc.records.dates import Date
+from dpmcmc.records.identities import identities, identities_of
 from dpmcmc.records.levels import Boolean, Category, Ordered
 from dpmcmc.records.numbers import Number
 from dpmcmc.records.numeric import numeric
 from dpmcmc.records.schema import Schema
 
-__all__ = ["Boolean", "Category", "Column", "Date", "Number", "Ordered", "Schema", "numeric"]
+__all__ = [
+    "Boolean",
+    "Category",
+    "Column",
+    "Date",
+    "Number",
+    "Ordered",
+    "Schema",
+    "identities",
+    "identities_of",
+    "numeric",
+]

@@ -11,7 +11,7 @@ from functools import cached_property
 from dpmcmc.charge import Purse, of_releases
 from dpmcmc.geometry import check_real
 from dpmcmc.method import RunFailed, check_budget, posterior_of
-from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.base import ModelLike, PyTree, unit_of
 from dpmcmc.posterior import check_data
 from dpmcmc.privacy import Budget, GaussianFilter
 from dpmcmc.randomness import RandomSource
@@ -67,7 +67,7 @@ class ScoreRelease:
         check_real(model)
         raveled = RaveledModel.of(model)
         check_size(raveled, model)
-        purse = Purse(budget, of_releases(MOST_RELEASES), spent)
+        purse = Purse(budget, of_releases(MOST_RELEASES), spent, unit_of(model))
         rule = GaussianFilter.of_mu(purse.mu, MOST_RELEASES)
         guarantee, receipt = purse.charge("scores", rule=rule)
         assert guarantee is not None  # Gaussian sums over all records are proven at every ε

@@ -1,0 +1,204 @@
+"""Privacy of persons, or other units, with several records each: a model for which one record is a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpmcmc.models.base import PyTree, WithInit, has
+from dpmcmc.records import identities, identities_of
+
+ROWS, COUNTS = "rows", "counts"
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """``model`` with all records of a person protected together, and not each by itself.
+
+        people = dp.PerUnit(model, "person", most=5)
+        release = dp.sample(people, people.encode(table), epsilon=1.0, delta=1e-6)
+
+    ``unit`` is the column that says whose record it is, and what a guarantee calls it. Of a person with more than
+    ``most`` records, so many count, chosen at random. Parameters, priors and likelihood are those of ``model``: records
+    are independent given the parameters, those of one person too.
+
+    A record of this model is a person: ``{"rows": records (most, …), "counts": 1 or 0 for each of them}``, in random
+    order, the rows that do not count being copies of the first. So whatever is proven for one record holds for a
+    person: log likelihoods, scores and curvatures are summed over a person's rows *before* they are clipped, in every
+    method, and persons are what is subsampled. The number of persons is public, how many records each has is not.
+
+    Reference: docs/theory/units.md.
+    """
+
+    model: Any
+    unit: str
+    most: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.model, PerUnit | WithInit):
+            raise TypeError(f"PerUnit takes the model of one record, and init= is given to dp.sample; got {self.model}")
+        if not isinstance(self.unit, str) or not self.unit.strip():
+            raise TypeError(f"unit must be the name of the column that says whose record it is, got {self.unit!r}")
+        if not isinstance(self.most, Integral) or isinstance(self.most, bool) or self.most < 1:
+            raise ValueError(f"most must be a whole number of records, at least 1, got {self.most!r}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "model":
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+    # records
+
+    def encode(self, table: Any, *arguments: Any, **settings: Any) -> dict[str, PyTree]:
+        """Persons from a table with a record in each row, read as ``model.encode`` does; settings are for that."""
+        return self.group(self.model.encode(table, *arguments, **settings), identities(table, self.unit))
+
+    def group(self, records: PyTree, of: Any, rng: np.random.Generator | None = None) -> dict[str, PyTree]:
+        """Persons from records of ``model``, one after another; ``of`` says whose each is, by numbers or text.
+
+        Guarantee: rows and their order are chosen for every person by itself, whatever the values are.
+        """
+        codes = identities_of(of, self.unit)
+        lengths = {np.shape(leaf)[0] for leaf in jax.tree.leaves(records)}
+        if lengths != {len(codes)}:
+            raise ValueError(f"there are {sorted(lengths)} records and {len(codes)} identities: give one for each")
+        rng = np.random.default_rng() if rng is None else rng
+        shuffled = rng.permutation(len(codes))
+        ordered = shuffled[np.argsort(codes[shuffled], kind="stable")]  # by person, at random within each
+        held = np.bincount(codes)
+        first = np.cumsum(held) - held
+        place = np.arange(self.most)
+        counts = place < held[:, None]
+        rows = ordered[first[:, None] + np.where(counts, place, 0)]
+        return {ROWS: jax.tree.map(lambda leaf: np.asarray(leaf)[rows], records), COUNTS: counts.astype(np.float64)}
+
+    # the model of a person
+
+    @property
+    def init(self) -> PyTree:
+        return self.model.init
+
+    def log_prior(self, theta: PyTree) -> Any:
+        return self.model.log_prior(theta)
+
+    def log_likelihood(self, theta: PyTree, record: PyTree) -> Array:
+        """Σ log p(row|θ) over the person's rows."""
+        each = jax.vmap(lambda row: self.model.log_likelihood(theta, row))(record[ROWS])
+        return jnp.sum(jnp.where(record[COUNTS] > 0, each, 0))
+
+    @property
+    def log_ratio_bound(self) -> Callable[[PyTree, PyTree], Any] | None:
+        """As many times that of one record as a person may have."""
+        if not has(self.model, "log_ratio_bound"):
+            return None
+        bound = self.model.log_ratio_bound
+        return lambda theta, theta_new: self.most * bound(theta, theta_new)
+
+    # what persons look like: one of their rows, and how many they have
+
+    @property
+    def covariates(self) -> Callable[[PyTree], Array] | None:
+        """The covariates of the first row, which is any of the person's, and how many rows there are."""
+        return self._covariates if has(self.model, "simulate") and self._described else None
+
+    @property
+    def _described(self) -> bool:
+        return has(self.model, "covariates") or self.most > 1
+
+    def _covariates(self, record: PyTree) -> Array:
+        row = jax.tree.map(lambda leaf: leaf[0], record[ROWS])
+        own = jnp.ravel(self.model.covariates(row)) if has(self.model, "covariates") else jnp.zeros(0)
+        return jnp.append(own, self._as_unit(jnp.sum(record[COUNTS]))) if self.most > 1 else own
+
+    def _as_unit(self, count: Array) -> Array:
+        """1 to ``most`` as −1 to 1."""
+        return 2 * (count - 1) / (self.most - 1) - 1
+
+    @cached_property
+    def levels(self) -> tuple[int, ...] | None:
+        if self.covariates is None:
+            return None
+        own = tuple(self.model.levels) if has(self.model, "levels") else (0,) * self._width
+        return (*own, self.most) if self.most > 1 else own
+
+    @property
+    def _width(self) -> int:
+        if not has(self.model, "covariates"):
+            return 0
+
+        def one(key: Array) -> Array:
+            init = self.model.init(key) if callable(self.model.init) else self.model.init
+            return jax.vmap(self.model.covariates)(self.model.simulate(key, init, 1))
+
+        return int(np.prod(jax.eval_shape(one, jax.random.key(0)).shape[1:], dtype=int))
+
+    @property
+    def simulate(self) -> Callable[[Array, PyTree, int], PyTree] | None:
+        """n persons from public knowledge only: any number of rows, of like covariates."""
+        return self._simulate if has(self.model, "simulate") else None
+
+    def _simulate(self, key: Array, theta: PyTree, n: int) -> PyTree:
+        x_key, count_key, key = jax.random.split(key, 3)
+        x = jnp.zeros((n, 0))
+        if has(self.model, "covariates"):
+            x = jax.vmap(lambda row: jnp.ravel(self.model.covariates(row)))(self.model.simulate(x_key, theta, n))
+        if self.most > 1:
+            counts = jax.random.randint(count_key, (n, 1), 1, self.most + 1)
+            x = jnp.concatenate([x, self._as_unit(counts).astype(x.dtype)], axis=1)
+        return self._simulate_given(key, theta, x)
+
+    @property
+    def simulate_given(self) -> Callable[[Array, PyTree, Array], PyTree] | None:
+        """Persons whose rows all have the covariates of one row of ``x``, and as many of them as its last number says.
+
+        Where a person's covariates change, the information of all persons is the same; norms of scores may not be, and
+        those of the real persons are counted.
+        """
+        return self._simulate_given if self.covariates is not None else None
+
+    def _simulate_given(self, key: Array, theta: PyTree, x: Array) -> PyTree:
+        def rows(key: Array) -> PyTree:
+            if has(self.model, "covariates"):
+                return self.model.simulate_given(key, theta, self._own(x))
+            return self.model.simulate(key, theta, x.shape[0])
+
+        drawn = jax.vmap(rows, out_axes=1)(jax.random.split(key, self.most))
+        return {ROWS: drawn, COUNTS: self._counts(x)}
+
+    def _own(self, x: Array) -> Array:
+        return x[:, :-1] if self.most > 1 else x
+
+    def _counts(self, x: Array) -> Array:
+        if self.most == 1:
+            return jnp.ones((x.shape[0], 1))
+        count = jnp.clip(jnp.round((x[:, -1:] + 1) / 2 * (self.most - 1)) + 1, 1, self.most)
+        return (jnp.arange(self.most) < count).astype(float)
+
+    @property
+    def response(self) -> Callable[[PyTree], Array] | None:
+        """The outcome of the first row."""
+        if not has(self.model, "response"):
+            return None
+        return lambda record: self.model.response(jax.tree.map(lambda leaf: leaf[0], record[ROWS]))
+
+    @property
+    def respond(self) -> Callable[[Array, Array], PyTree] | None:
+        """Persons with these outcomes, the same in all of their rows."""
+        return self._respond if has(self.model, "respond") else None
+
+    def _respond(self, x: Array, responses: Array) -> PyTree:
+        rows = self.model.respond(self._own(x), responses)
+        repeated = jax.tree.map(lambda leaf: jnp.repeat(leaf[:, None], self.most, axis=1), rows)
+        return {ROWS: repeated, COUNTS: self._counts(x)}
+
+    @property
+    def sample_prior(self) -> Callable[[Array], PyTree] | None:
+        return getattr(self.model, "sample_prior", None)
