@@ -18,11 +18,12 @@ from dpmcmc.scores import matrices
 from dpmcmc.scores.coordinates import kind_axes
 from dpmcmc.scores.marginals import Marginals, first_edges
 from dpmcmc.scores.measure import LEAST, believed, believed_matrix, measure, share_for
-from dpmcmc.scores.reader import Reader
+from dpmcmc.scores.reader import Noisy, Reader
 from dpmcmc.scores.vectors import MEAN_WEIGHT, moments
 
 COUNT_SHARES = (0.008, 0.006)  # of μ², for even bins and finer ones where they are needed
 LAST_COUNTS = (0.01, 0.02, 0.06)  # noise of the last counts, over n, that is aimed at, with a share between two numbers
+SECOND_LOOK = 0.05  # share for counting once more where some value may be no record's
 NORM_COUNTS = 0.004  # share for counts of moments' norms, of one round
 MOMENTS = (0.06, 0.016, 0.05)  # error of the moments that is aimed at in one round, with a share between two numbers
 MOST_ROUNDS = 3
@@ -54,7 +55,7 @@ def describe(reader: Reader, levels: tuple[int, ...], has_outcome: bool, rng: np
     ``levels`` has one number a covariate: how many values it has, 0 if it is a number.
     """
     covariates = len(levels)
-    marginals = _marginals(reader, (*levels, 0) if has_outcome else levels)
+    marginals = _marginals(reader, levels, has_outcome)
     outcomes = marginals[covariates:] if has_outcome else None
     marginals = marginals[:covariates]
     normals = rng.normal(size=(DRAWN, covariates))
@@ -70,17 +71,28 @@ def describe(reader: Reader, levels: tuple[int, ...], has_outcome: bool, rng: np
     return replace(_fitted(marginals, normals, known.mean, known.covariance), outcomes=outcomes)
 
 
-def _marginals(reader: Reader, levels: tuple[int, ...]) -> Marginals:
-    def counted(edges: np.ndarray, share: float) -> Marginals:
-        counts, std = reader.covariate_counts(edges[:, 1:-1], share)
-        return Marginals.from_counts(edges, counts, std, reader.n, levels)
+def _marginals(reader: Reader, levels: tuple[int, ...], has_outcome: bool) -> Marginals:
+    """Of the covariates and the outcome: even bins, then such as follow the records; rare values are counted twice."""
+    columns = (*levels, 0) if has_outcome else levels
+
+    def found(edges: np.ndarray, counted: Noisy) -> Marginals:
+        return Marginals.from_counts(edges, *counted, reader.n, columns)
+
+    def counts(edges: np.ndarray, share: float) -> Noisy:
+        return reader.covariate_counts(edges[:, 1:-1], share)
 
     even, finer = COUNT_SHARES
-    last = share_for(np.sqrt(2 * len(levels)) / reader.mu / reader.n, LAST_COUNTS)
-    marginals = counted(first_edges(levels), even)
+    edges = first_edges(columns)
+    marginals = found(edges, counts(edges, even))
     if marginals.concentrated:
-        marginals = counted(marginals.finer_edges(last=False), finer)
-    return counted(marginals.finer_edges(last=True), last)
+        edges = marginals.finer_edges(last=False)
+        marginals = found(edges, counts(edges, finer))
+    edges = marginals.finer_edges(last=True)
+    counted = counts(edges, share_for(np.sqrt(2 * len(columns)) / reader.mu / reader.n, LAST_COUNTS))
+    marginals = found(edges, counted)
+    if not any(marginals.unseen[: len(levels)]):
+        return marginals
+    return found(edges, counted.averaged(counts(edges, SECOND_LOOK)))
 
 
 class Moments(NamedTuple):

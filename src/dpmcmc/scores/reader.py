@@ -26,6 +26,12 @@ class Noisy(NamedTuple):
     values: np.ndarray
     std: float
 
+    def averaged(self, again: Noisy) -> Noisy:
+        """The average with another release of the same, weighed by precision."""
+        weight = again.std**2 / (self.std**2 + again.std**2)
+        std = self.std * again.std / np.hypot(self.std, again.std)
+        return Noisy(weight * self.values + (1 - weight) * again.values, float(std))
+
 
 class Reader:
     """Records that give nothing but noisy sums, as long as the filter allows.
