@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import dpmcmc as dp
 from dpmcmc.scores.description import DRAWN, OUTSIDE, describe
 from dpmcmc.scores.measure import SURE, believed
+from dpmcmc.scores.reader import Noisy
 from tests.scores.problems import MU, NumbersReader
 
 MODEL = dp.models.LogisticRegression({"a": (-1, 1), "b": (-1, 1), "c": (-1, 1)})
@@ -86,6 +87,32 @@ def test_a_rare_value_does_not_drown_the_rest():
     assert errors[1] < 2 * errors[0] + 0.02
     masses = [np.mean(described(all_three, seed=seed)[:, 2] > 0) for seed in range(5)]
     assert 0.001 < np.mean(masses) < 0.02
+
+
+def test_values_that_may_be_no_records_are_counted_once_more():
+    """Counts and noise by hand: seen at first, not seen at first, and seen by both together."""
+    n, rng = 20_000, np.random.default_rng(0)
+    a = rng.uniform(-1, 1, n)
+    for share, times, unseen in ((0.1, 2, 0), (0.0, 3, 1), (0.01, 3, 0)):
+        rare = np.where(np.arange(n) < share * n, 1.0, -1.0)
+        reader = NumbersReader(MODEL, {"x": np.stack([a, a, rare], axis=1), "y": np.zeros(n)}, 0.2, 1, 1.0)
+        counted = []
+        real = reader.covariate_counts
+        reader.covariate_counts = lambda *given, real=real, counted=counted: counted.append(real(*given)) or counted[-1]
+        with jax.enable_x64(True):
+            found = describe(reader, (0, 0, 0), False, np.random.default_rng(0))
+        assert len(counted) == times
+        assert sum(map(bool, found.marginals.unseen)) == unseen
+
+
+@settings(derandomize=True, max_examples=30, deadline=None)
+@given(st.floats(0.1, 10), st.floats(0.1, 10), st.integers(0, 1000))
+def test_two_counts_are_averaged_by_their_precision(one, two, seed):
+    """The variance of the average over 4000 numbers, 5 standard errors."""
+    rng = np.random.default_rng(seed)
+    both = Noisy(one * rng.normal(size=4000), one).averaged(Noisy(two * rng.normal(size=4000), two))
+    assert both.std == pytest.approx((one**-2 + two**-2) ** -0.5)
+    assert np.var(both.values) == pytest.approx(both.std**2, rel=5 * np.sqrt(2 / 4000))
 
 
 def test_covariates_that_are_nearly_the_same_are_found_to_be():
