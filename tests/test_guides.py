@@ -52,6 +52,13 @@ def test_a_regression_by_formula(tmp_path, monkeypatch):
     assert space["again"].draws["age"].shape == space["release"].draws["age"].shape
 
 
+@pytest.mark.slow
+def test_persons():
+    space, _ = run_guide("persons.md")
+    assert str(space["release"].guarantee) in (GUIDES / "persons.md").read_text()
+    assert space["release"].settings["n"] == 8000
+
+
 def test_an_algorithm_in_forty_lines(tmp_path):
     try:
         space, blocks = run_guide("algorithm.md")

@@ -33,6 +33,11 @@ def demo(
     typer.echo(f"{len(table)} records: any doctor visit in the year ~ {' + '.join(BOUNDS)}\n")
     release = dp.sample(model, data, epsilon=epsilon, delta=delta)
     typer.echo(f"{release}\n")
+    typer.echo(
+        "Protected is one record: one year of one person. The study followed most persons for three or five years, and "
+        "this table does not say which records are whose. With a column that does, dp.PerUnit(model, column, most=5) "
+        "protects all years of a person together.\n"
+    )
 
     # These records are public, so here (and only here) the answer without privacy can be shown beside the private one.
     mean, std = _without_privacy(np.c_[np.ones(len(table)), data["x"]], data["y"])
