@@ -50,7 +50,11 @@ def check_start(model: ModelLike) -> None:
 
 
 def check_scores(model: ModelLike, theta: PyTree, records: PyTree, source: str = "simulate") -> None:
-    """Simulated records are those of the log likelihood: scores average to zero, their squares to minus the Hessian."""
+    """Simulated records are those of the log likelihood: scores average to zero, their squares to minus the Hessian.
+
+    Where the log likelihood of a record is multiplied by a weight w, so that its score has w² and its Hessian w, the
+    squares are over w; records without weight say nothing.
+    """
     flat, unravel = ravel_pytree(jax.tree.map(jnp.asarray, theta))
 
     def log_likelihood(raveled: Any, record: PyTree) -> Any:
@@ -60,7 +64,9 @@ def check_scores(model: ModelLike, theta: PyTree, records: PyTree, source: str =
     curvature = np.asarray(jax.vmap(jax.hessian(log_likelihood), (None, 0))(flat, records))
     assert np.all(np.isfinite(scores)), "the gradient of log_likelihood is not finite at simulated records"
     _averages_to_zero(scores, "the mean score of simulated records", f"{source} and log_likelihood disagree")
-    both = scores[:, :, None] * scores[:, None, :] + curvature
+    weights = np.broadcast_to(jax.vmap(model.weight)(records) if has(model, "weight") else 1.0, len(scores))  # type: ignore[attr-defined]
+    once = scores / np.where(weights > 0, weights, 1.0)[:, None]
+    both = once[:, :, None] * scores[:, None, :] + curvature
     _averages_to_zero(both.reshape(len(both), -1), "E[score·scoreᵀ + Hessian]", f"{source} and log_likelihood disagree")
 
 
