@@ -134,7 +134,7 @@ class Regression(BesideTerms, NormalPriors):
         std = float(self.prior_std)
         each = {"intercept": (self.intercept_mean, std)} | dict.fromkeys(self.terms, (0.0, std))
         each |= group_priors(self.groups)
-        of = {self.coefficient(name, one): prior for name, prior in each.items() for one in self.predictors}
+        of = {self.coefficient(name, one): prior for one in self.predictors for name, prior in each.items()}
         return of | self.shape_priors
 
     def predictor(self, theta: Theta, x: Array) -> Array:
