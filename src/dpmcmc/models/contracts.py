@@ -60,8 +60,8 @@ def check_scores(model: ModelLike, theta: PyTree, records: PyTree, source: str =
     def log_likelihood(raveled: Any, record: PyTree) -> Any:
         return model.log_likelihood(unravel(raveled), record)
 
-    scores = np.asarray(jax.vmap(jax.grad(log_likelihood), (None, 0))(flat, records))
-    curvature = np.asarray(jax.vmap(jax.hessian(log_likelihood), (None, 0))(flat, records))
+    scores = np.asarray(jax.jit(jax.vmap(jax.grad(log_likelihood), (None, 0)))(flat, records))
+    curvature = np.asarray(jax.jit(jax.vmap(jax.hessian(log_likelihood), (None, 0)))(flat, records))
     assert np.all(np.isfinite(scores)), "the gradient of log_likelihood is not finite at simulated records"
     _averages_to_zero(scores, "the mean score of simulated records", f"{source} and log_likelihood disagree")
     weights = np.broadcast_to(jax.vmap(model.weight)(records) if has(model, "weight") else 1.0, len(scores))  # type: ignore[attr-defined]
@@ -73,8 +73,8 @@ def check_scores(model: ModelLike, theta: PyTree, records: PyTree, source: str =
 def check_prior_draws(model: ModelLike, key: Any, n: int) -> None:
     """Draws of the prior are those of its density: its scores average to zero."""
     given: Any = model
-    draws = jax.vmap(given.sample_prior)(jax.random.split(key, n))
-    scores = jax.vmap(lambda theta: ravel_pytree(jax.grad(model.log_prior)(theta))[0])(draws)
+    draws = jax.jit(jax.vmap(given.sample_prior))(jax.random.split(key, n))
+    scores = jax.jit(jax.vmap(lambda theta: ravel_pytree(jax.grad(model.log_prior)(theta))[0]))(draws)
     _averages_to_zero(np.asarray(scores), "the mean score of the prior", "sample_prior and log_prior disagree")
 
 
@@ -82,7 +82,7 @@ def check_bound(model: ModelLike, theta: PyTree, records: PyTree, key: Any) -> N
     """No simulated record's log ratio exceeds the proven bound, near or far."""
     given: Any = model
     flat, unravel = ravel_pytree(jax.tree.map(jnp.asarray, theta))
-    one = jax.vmap(model.log_likelihood, (None, 0))
+    one = jax.jit(jax.vmap(model.log_likelihood, (None, 0)))
     for scale, k in zip((0.01, 0.3, 3.0), jax.random.split(key, 3), strict=True):
         there = unravel(flat + scale * jax.random.normal(k, flat.shape))
         largest = float(jnp.max(jnp.abs(one(there, records) - one(theta, records))))
