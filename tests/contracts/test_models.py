@@ -20,13 +20,19 @@ MODELS = (
         "correlated normal": (CorrelatedGaussian(((1.0, 0.9), (0.9, 1.0)), prior_std=2.0), None),
     }
     | FAMILIES
-    | BESIDE_TERMS
+    | {name: BESIDE_TERMS[name] for name in ("groups", "weights")}
 )
 
 
 @pytest.mark.parametrize(("model", "theta"), MODELS.values(), ids=MODELS)
 def test_a_model_family_keeps_its_contract(model, theta):
     check_model(model, theta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["offset and weights", "all of them"])
+def test_so_do_more_regressions_with_offsets_weights_and_groups(name):
+    check_model(*BESIDE_TERMS[name])
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,12 @@ def parameters(model, seed=0):
     return {name: rng.uniform(-0.4, 0.4) for name in model.names}
 
 
-QUICK = ("ordinal by group", "categorical without intercept", "offset and weights", "known sigma")
-SOME = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
+def quick(*names):
+    """These models in the quick suite, the others in the slow one."""
+    return [name if name in names else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", quick("offset and weights"))
 def test_every_model_keeps_the_contract(name):
     check_model(MODELS[name], parameters(MODELS[name]), n=4_000)
 
@@ -145,7 +146,7 @@ def repeated(model, count=50, seed=0):
     return SimpleNamespace(draws=draws, warmup=0)
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", quick("ordinal by group", "categorical without intercept", "offset and weights"))
 def test_predictions_are_those_by_hand(name):
     model, public = MODELS[name], table(5)
     coefficients = model.original(parameters(model))
@@ -218,11 +219,9 @@ def test_thresholds_are_in_order_and_levels_equally_likely_by_default(count, see
     levels = [f"l{i}" for i in range(count)]
     schema = dp.Schema(y=dp.Ordered(levels), a=dp.Number(-3, 7))
     model = dp.regression("y ~ a", schema, "ordinal")
-    middle = model.predict(
-        SimpleNamespace(draws={name: np.full((1, 4), value) for name, value in model.init.items()}, warmup=0),
-        {"a": [2.0]},
-    )
-    np.testing.assert_allclose(middle["mean"], 1 / count, rtol=1e-9)
+    with jax.enable_x64(True):
+        middle = model.likelihood.expected(*model.to_family(jax.tree.map(jnp.asarray, model.init), jnp.zeros((1, 1))))
+    np.testing.assert_allclose(middle, np.full((1, count), 1 / count), rtol=1e-9)
     drawn = model.original({name: np.asarray(v) for name, v in model.sample_prior(jax.random.key(seed)).items()})
     thresholds = [value for name, value in drawn.items() if name.startswith("threshold[")]
     assert len(thresholds) == count - 1
@@ -298,6 +297,16 @@ def test_what_cannot_be_is_refused_with_the_remedy(formula, given, message):
     schema = SCHEMA.with_columns(partly=dp.Ordered(["low", "mid", "high"], missing="level"))
     with pytest.raises(ValueError, match=message):
         dp.regression(formula, schema, **given)
+
+
+def test_parameters_with_the_same_name_are_refused():
+    schema = SCHEMA.with_columns({"threshold": dp.Category(["none", "poor|fair"]), "1|school_sigma": dp.Number(0, 1)})
+    with pytest.raises(ValueError, match="same name on the scale of the table"):
+        dp.regression("health ~ threshold", schema, "ordinal")
+    with pytest.raises(ValueError, match="same name on the scale of the table"):
+        dp.regression("amount ~ `1|school_sigma` + (1|school)", schema)
+    with pytest.raises(ValueError, match="two parameters have the same name"):
+        dp.models.CategoricalRegression({"a": (0, 1), "a[x]": (0, 1)}, outcome=("z", "y", "x, y"))
 
 
 def test_other_mistakes_are_named():

@@ -74,6 +74,9 @@ class Regression(BesideTerms, NormalPriors):
             if name in self.bounds:
                 raise ValueError(f"a covariate cannot be called {name!r}, a parameter of the model: rename the column")
         object.__setattr__(self, "names", tuple(self.priors))
+        each = 1 + len(self.terms) + len(group_priors(self.groups))
+        if len(self.names) < each * len(self.predictors) + len(self.shape_priors):
+            raise ValueError(f"two parameters have the same name; rename a column or a level: {', '.join(self.names)}")
 
     def _check_roles(self) -> None:
         for role in ("offset", "weights"):

@@ -59,6 +59,12 @@ class FormulaRegression(NormalPriors, Predictions):
         check_settings(self._family, self.settings, self.design.intercept, self.formula)
         stated.check_priors(self.stated_priors, self.design, self.likelihood)
         assert self.names == tuple(self.priors)
+        shown = self.original(self.init)
+        if len(shown) < len(self.names):
+            raise ValueError(
+                f"the formula {self.formula!r} has two parameters of the same name on the scale of the table; rename a "
+                f"column or a level: {', '.join(shown)}"
+            )
 
     @cached_property
     def _parsed(self) -> Parsed:
