@@ -49,6 +49,8 @@ def test_a_regression_by_formula(tmp_path, monkeypatch):
     assert str(space["model"]) in (GUIDES / "regression.md").read_text()
     assert list(space["coefficients"].draws) == ["intercept", "age", "plan[basic]", "plan[full]", "age:income"]
     assert space["outcomes"].shape[1] == 2
+    assert str(space["modes"]) in (GUIDES / "regression.md").read_text()
+    assert space["drawn"].shape == (500, 2)
     assert space["again"].draws["age"].shape == space["release"].draws["age"].shape
 
 

@@ -10,19 +10,29 @@ import pytest
 import dpmcmc as dp
 from dpmcmc.models.contracts import check_model
 from dpmcmc_experiments.targets import Banana, CorrelatedGaussian
-from tests.models.families import FAMILIES
+from tests.models.families import BESIDE_TERMS, FAMILIES
 
-MODELS = {
-    "normal mean": (dp.models.GaussianMean(3, noise_std=2.0), None),
-    "tied mixture": (dp.models.TiedMixture(), None),
-    "banana": (Banana(3, 5.0, prior_variance=1.0), None),
-    "correlated normal": (CorrelatedGaussian(((1.0, 0.9), (0.9, 1.0)), prior_std=2.0), None),
-} | FAMILIES
+MODELS = (
+    {
+        "normal mean": (dp.models.GaussianMean(3, noise_std=2.0), None),
+        "tied mixture": (dp.models.TiedMixture(), None),
+        "banana": (Banana(3, 5.0, prior_variance=1.0), None),
+        "correlated normal": (CorrelatedGaussian(((1.0, 0.9), (0.9, 1.0)), prior_std=2.0), None),
+    }
+    | FAMILIES
+    | {name: BESIDE_TERMS[name] for name in ("groups", "weights")}
+)
 
 
 @pytest.mark.parametrize(("model", "theta"), MODELS.values(), ids=MODELS)
 def test_a_model_family_keeps_its_contract(model, theta):
     check_model(model, theta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["offset and weights", "all of them"])
+def test_so_do_more_regressions_with_offsets_weights_and_groups(name):
+    check_model(*BESIDE_TERMS[name])
 
 
 @dataclass(frozen=True)
@@ -40,12 +50,17 @@ class Broken:
     response_off: float = 0.0
     init: float = 0.0
     levels: tuple[int, ...] | None = None
+    heavy: float = 1.0
+    said: float = 1.0
 
     def log_prior(self, theta):
         return jnp.where(theta < 10, -0.5 * theta**2, -jnp.inf)
 
     def log_likelihood(self, theta, record):
-        return -0.5 * (record["y"] - theta) ** 2
+        return -0.5 * self.heavy * (record["y"] - theta) ** 2
+
+    def weight(self, record):
+        return self.said
 
     def sample_prior(self, key):
         return jax.random.normal(key) + self.prior - 1.0
@@ -86,12 +101,14 @@ class Broken:
         ({"response_off": 1.0}, "response of records from respond are off by 0.1"),
         ({"init": 11.0}, "move init"),
         ({"levels": (0, 3)}, "covariate 1 has values between its 3 levels"),
+        ({"heavy": 2.0, "said": 2.0}, None),
+        ({"heavy": 2.0}, "simulate and log_likelihood disagree"),
         ({"levels": (0,)}, "levels has 1 numbers for 2 covariates"),
     ],
 )
 def test_what_is_wrong_is_found_and_said(wrong, says):
     if says is None:
-        check_model(Broken(), np.float64(0.2))
+        check_model(Broken(**wrong), np.float64(0.2))
         return
     with pytest.raises(AssertionError, match=says):
         check_model(Broken(**wrong), np.float64(0.2))

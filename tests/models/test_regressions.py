@@ -11,16 +11,45 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.flatten_util import ravel_pytree
 from scipy import optimize, stats
+from scipy.special import softmax
+from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.miscmodels.tmodel import TLinearModel
 
 import dpmcmc as dp
 from dpmcmc.models.negative_binomial import log_rising
-from tests.models.families import BOUNDS, FAMILIES
+from tests.models.families import BESIDE_TERMS, BOUNDS, FAMILIES
+
+ALL = FAMILIES | BESIDE_TERMS
+
+
+class Levels:
+    """The distribution of a level for each row of probabilities."""
+
+    dist = None
+
+    def __init__(self, probabilities):
+        self.probabilities = probabilities
+
+    def rvs(self, random_state):
+        return np.array([random_state.choice(len(row), p=row) for row in self.probabilities])
+
+    def logpmf(self, y):
+        return np.log(self.probabilities[np.arange(len(y)), y.astype(int)])
 
 
 def scipy_law(name, theta, x):
     """The outcomes' distribution, on the scale of encoded outcomes."""
+    if name == "categorical":
+        bus, train = (
+            theta[f"intercept[{k}]"] + x @ np.array([theta[f"a[{k}]"], theta[f"b[{k}]"]]) for k in ("bus", "train")
+        )
+        return Levels(softmax(np.stack([bus, np.zeros(len(x)), train], axis=1), axis=1))
     eta = theta["intercept"] + x @ np.array([theta["a"], theta["b"]])
+    if name == "ordinal":
+        gaps = np.exp([theta["log_gap[fair|good]"], theta["log_gap[good|best]"]])
+        thresholds = np.concatenate([[0.0], np.cumsum(gaps)])
+        at_most = stats.logistic.cdf(thresholds - eta[:, None])
+        return Levels(np.diff(at_most, axis=1, prepend=0.0, append=1.0))
     if name == "linear, known noise":
         return stats.norm(eta, 2.0 / 5.0)  # an outcome in (0, 10) shrinks by 5
     if name == "logistic":
@@ -51,6 +80,18 @@ def test_the_log_likelihood_is_scipys_up_to_what_does_not_depend_on_parameters(n
     of_scipy = "logpdf" if hasattr(scipy_law(name, here, data["x"]).dist, "logpdf") else "logpmf"
     far, near = (getattr(scipy_law(name, theta, data["x"]), of_scipy)(data["y"]) for theta in (there, here))
     np.testing.assert_allclose(ratios, far - near, rtol=1e-10, atol=1e-10)
+    with jax.enable_x64(True):
+        whole = each(here, data) + np.asarray(model.log_constant(jnp.asarray(data["y"])))
+    np.testing.assert_allclose(whole, near, rtol=1e-9, atol=1e-9)  # log_constant is all that was left out
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_expected_outcome_is_scipys(name):
+    model, theta, data = records(name)
+    law = scipy_law(name, theta, data["x"])
+    with jax.enable_x64(True):
+        found = model.expected(theta, model.predictor(theta, jnp.asarray(data["x"])))
+    np.testing.assert_allclose(found, law.probabilities if isinstance(law, Levels) else law.mean(), rtol=1e-9)
 
 
 def fitted(model, data):
@@ -78,6 +119,12 @@ def statsmodels_fit(name, x, y):
     if name == "negative binomial":
         found = sm.NegativeBinomial(y, x).fit(disp=False, gtol=1e-9, maxiter=500).params
         return np.append(found[:-1], -np.log(found[-1]))  # α = 1/r
+    if name == "ordinal":
+        found = OrderedModel(y, x[:, 1:], distr="logit").fit(method="bfgs", disp=False, gtol=1e-8, maxiter=500).params
+        return np.concatenate([[-found[2]], found[:2], found[3:]])  # slopes, first threshold, logs of gaps
+    if name == "categorical":
+        reordered = np.array([1, 0, 2])[y.astype(int)]  # the reference first
+        return sm.MNLogit(reordered, x).fit(disp=False, tol=1e-10).params.T.ravel()
     if name == "student t":
         found = FourDegrees(y, x).fit(disp=False, start_params=np.r_[0.0, 0.0, 0.0, 0.5], maxiter=5000, maxfun=5000)
         return np.append(found.params[:-1], np.log(found.params[-1]))
@@ -94,7 +141,15 @@ def test_maximum_likelihood_is_that_of_statsmodels(name):
 
 @lru_cache
 def value_and_gradient(name):
-    return jax.jit(jax.value_and_grad(FAMILIES[name][0].log_likelihood))
+    return jax.jit(jax.value_and_grad(ALL[name][0].log_likelihood))
+
+
+def outcomes(model):
+    if model.classes:
+        return st.integers(0, len(model.classes) - 1).map(float)
+    if isinstance(model, dp.models.LogisticRegression):
+        return st.sampled_from([0.0, 1.0])
+    return counts if hasattr(model, "most") else scaled
 
 
 extreme = st.one_of(st.floats(-700, 700), st.floats(-3, 3), st.sampled_from([-700.0, 0.0, 5.0, 20.0, 40.0, 700.0]))
@@ -102,15 +157,15 @@ counts = st.one_of(st.integers(0, 5), st.integers(0, 2**31)).map(float)
 scaled = st.floats(-1, 1)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", ALL)
 @settings(deadline=None)  # the first example compiles
 @given(data=st.data())
 def test_nothing_overflows(name, data):
     """Values and gradients are finite for all parameters up to 700, and predictors up to 2100."""
-    model, _ = FAMILIES[name]
-    outcomes = {"logistic": st.sampled_from([0.0, 1.0]), "poisson": counts, "negative binomial": counts}
+    model, _ = ALL[name]
     theta = {key: data.draw(extreme) for key in model.names}
-    record = {"x": np.array([data.draw(scaled), data.draw(scaled)]), "y": data.draw(outcomes.get(name, scaled))}
+    x = np.array([data.draw(scaled) for _ in model.levels])
+    record = {"x": x, "y": data.draw(outcomes(model))}
     with jax.enable_x64(True):
         theta, record = jax.tree.map(jnp.asarray, (theta, record))
         assert np.all(np.isfinite(ravel_pytree(value_and_gradient(name)(theta, record))[0]))
@@ -123,7 +178,7 @@ def test_records_can_be_simulated_wherever_the_parameters_are(name, x64, size):
     model, theta = FAMILIES[name]
     x = np.linspace(-1, 1, 40).reshape(20, 2)
     with jax.enable_x64(x64):
-        given = model.simulate_given(jax.random.key(0), theta | {"intercept": size}, x)
+        given = model.simulate_given(jax.random.key(0), theta | {model.names[0]: size}, x)
         rows, y = np.asarray(jax.vmap(model.covariates)(given)), np.asarray(given["y"])
     assert np.all(np.isfinite(y))
     assert rows.dtype == (np.float64 if x64 else np.float32)

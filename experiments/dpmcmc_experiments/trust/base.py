@@ -14,7 +14,10 @@ from jax.flatten_util import ravel_pytree
 
 from dpmcmc_experiments.figures import rng_of
 
-FAMILIES = ("logistic", "linear", "poisson", "negative binomial", "student-t", "hierarchical", "mixture")
+FAMILIES = (
+    "logistic", "linear", "poisson", "negative binomial", "student-t", "hierarchical", "mixture",
+    "ordinal", "categorical",
+)  # fmt: skip
 LARGEST_DELTA = 1e-6
 
 Records = Any  # arrays with a common leading axis, as ``dp.sample`` takes them

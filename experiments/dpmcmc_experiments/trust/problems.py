@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpmcmc_experiments.trust import counted, held_out, real, real_valued, structured, surveys, zero_one
+from dpmcmc_experiments.trust import counted, held_out, levels, real, real_valued, structured, surveys, zero_one
 from dpmcmc_experiments.trust.base import Problem
 
-ROOMS = (real, zero_one, real_valued, counted, structured, surveys, held_out)
+ROOMS = (real, zero_one, real_valued, counted, structured, surveys, held_out, levels)
 
 BANK: dict[str, Problem] = {problem.name: problem for room in ROOMS for problem in room.problems()}
 

@@ -71,8 +71,17 @@ def within_bounds(family: str, y: np.ndarray) -> np.ndarray:
 
 
 def drawn_outcomes(model: Any, theta: dict[str, float], x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Outcomes of the five families, apart from the library's own simulation."""
-    m, eta = dp.models, theta["intercept"] + x @ np.array([theta[name] for name in model.bounds])
+    """Outcomes of the seven families, apart from the library's own simulation."""
+    m = dp.models
+    if isinstance(model, m.CategoricalRegression):  # the level with the largest utility, with Gumbel noise
+        utility = np.zeros((len(x), len(model.outcome)))
+        for at, level in enumerate(model.outcome[1:], start=1):
+            utility[:, at] = theta[f"intercept[{level}]"] + x @ [theta[f"{name}[{level}]"] for name in model.bounds]
+        return np.argmax(utility + rng.gumbel(size=utility.shape), axis=1).astype(np.float64)
+    eta = theta["intercept"] + x @ np.array([theta[name] for name in model.bounds])
+    if isinstance(model, m.OrdinalRegression):
+        gaps = [np.exp(value) for name, value in theta.items() if name.startswith("log_gap[")]
+        return np.searchsorted(np.cumsum([0.0, *gaps]), eta + rng.logistic(size=len(x))).astype(np.float64)
     if isinstance(model, m.LogisticRegression):
         return bernoulli(rng, eta)
     if isinstance(model, m.PoissonRegression):

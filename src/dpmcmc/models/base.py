@@ -26,7 +26,8 @@ class ModelLike(Protocol):
     - ``response(record)`` and ``respond(x, responses)``: the outcome of a record as a number within [−1, 1], and
       records with the rows of x and these outcomes. The library then releases what outcomes look like, to begin near
       them;
-    - ``unit``: what a record stands for, such as a person with all that is known of them; "record" if left out.
+    - ``unit``: what a record stands for, such as a person with all that is known of them; "record" if left out;
+    - ``weight(record)``: what its log likelihood is multiplied by, if it is; simulated outcomes are those of weight 1.
 
     Functions of a record see that record alone, the others none: one that closes over the data voids every guarantee.
     """

@@ -50,25 +50,31 @@ def check_start(model: ModelLike) -> None:
 
 
 def check_scores(model: ModelLike, theta: PyTree, records: PyTree, source: str = "simulate") -> None:
-    """Simulated records are those of the log likelihood: scores average to zero, their squares to minus the Hessian."""
+    """Simulated records are those of the log likelihood: scores average to zero, their squares to minus the Hessian.
+
+    Where the log likelihood of a record is multiplied by a weight w, so that its score has w² and its Hessian w, the
+    squares are over w; records without weight say nothing.
+    """
     flat, unravel = ravel_pytree(jax.tree.map(jnp.asarray, theta))
 
     def log_likelihood(raveled: Any, record: PyTree) -> Any:
         return model.log_likelihood(unravel(raveled), record)
 
-    scores = np.asarray(jax.vmap(jax.grad(log_likelihood), (None, 0))(flat, records))
-    curvature = np.asarray(jax.vmap(jax.hessian(log_likelihood), (None, 0))(flat, records))
+    scores = np.asarray(jax.jit(jax.vmap(jax.grad(log_likelihood), (None, 0)))(flat, records))
+    curvature = np.asarray(jax.jit(jax.vmap(jax.hessian(log_likelihood), (None, 0)))(flat, records))
     assert np.all(np.isfinite(scores)), "the gradient of log_likelihood is not finite at simulated records"
     _averages_to_zero(scores, "the mean score of simulated records", f"{source} and log_likelihood disagree")
-    both = scores[:, :, None] * scores[:, None, :] + curvature
+    weights = np.broadcast_to(jax.vmap(model.weight)(records) if has(model, "weight") else 1.0, len(scores))  # type: ignore[attr-defined]
+    once = scores / np.where(weights > 0, weights, 1.0)[:, None]
+    both = once[:, :, None] * scores[:, None, :] + curvature
     _averages_to_zero(both.reshape(len(both), -1), "E[score·scoreᵀ + Hessian]", f"{source} and log_likelihood disagree")
 
 
 def check_prior_draws(model: ModelLike, key: Any, n: int) -> None:
     """Draws of the prior are those of its density: its scores average to zero."""
     given: Any = model
-    draws = jax.vmap(given.sample_prior)(jax.random.split(key, n))
-    scores = jax.vmap(lambda theta: ravel_pytree(jax.grad(model.log_prior)(theta))[0])(draws)
+    draws = jax.jit(jax.vmap(given.sample_prior))(jax.random.split(key, n))
+    scores = jax.jit(jax.vmap(lambda theta: ravel_pytree(jax.grad(model.log_prior)(theta))[0]))(draws)
     _averages_to_zero(np.asarray(scores), "the mean score of the prior", "sample_prior and log_prior disagree")
 
 
@@ -76,7 +82,7 @@ def check_bound(model: ModelLike, theta: PyTree, records: PyTree, key: Any) -> N
     """No simulated record's log ratio exceeds the proven bound, near or far."""
     given: Any = model
     flat, unravel = ravel_pytree(jax.tree.map(jnp.asarray, theta))
-    one = jax.vmap(model.log_likelihood, (None, 0))
+    one = jax.jit(jax.vmap(model.log_likelihood, (None, 0)))
     for scale, k in zip((0.01, 0.3, 3.0), jax.random.split(key, 3), strict=True):
         there = unravel(flat + scale * jax.random.normal(k, flat.shape))
         largest = float(jnp.max(jnp.abs(one(there, records) - one(theta, records))))

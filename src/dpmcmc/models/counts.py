@@ -6,12 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.scipy.special import gammaln
 
-from dpmcmc.models.regression import Regression
+from dpmcmc.models.regression import Regression, Theta
 
 MANY = 1_000_000  # a count that is taken for the largest where none is declared, to say what counts look like
 MOST_LOG_RATE = 20.0
 """A mean of e²⁰, half a billion: no larger one is simulated, so that counts fit 32 bits."""
+
+LARGEST_EXPONENT = 700.0  # in double precision
 
 
 class CountRegression(Regression):
@@ -43,6 +46,12 @@ class CountRegression(Regression):
     @property
     def _log_most(self) -> float:
         return float(np.log1p(MANY if self.most is None else self.most))
+
+    def log_constant(self, y: Array) -> Array:
+        return -gammaln(y + 1)
+
+    def expected(self, theta: Theta, eta: Array) -> Array:
+        return jnp.exp(jnp.minimum(eta, LARGEST_EXPONENT))
 
     def draw_counts(self, key: Array, log_rate: Array) -> Array:
         """Poisson counts, whatever the rates."""

@@ -12,7 +12,7 @@ from jax import Array
 
 from dpmcmc.models.covariates import Bounds
 from dpmcmc.models.location_scale import LocationScaleRegression
-from dpmcmc.models.regression import Record, Theta
+from dpmcmc.models.regression import Theta
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,13 @@ class LinearRegression(LocationScaleRegression):
     def log_sigma(self, theta: Theta) -> Array:
         if self.sigma is None:
             return super().log_sigma(theta)
-        low, high = self.outcome
-        return jnp.log(2 * self.sigma / (high - low))
+        return jnp.log(self.sigma / self.outcome_scale[1])
 
-    def log_likelihood(self, theta: Theta, record: Record) -> Array:
-        return -self.log_sigma(theta) - 0.5 * self.squared_error(theta, record)
+    def log_density(self, theta: Theta, eta: Array, y: Array) -> Array:
+        return -self.log_sigma(theta) - 0.5 * self.squared_error(theta, eta, y)
 
-    def draw_outcomes(self, key: Array, theta: Theta, x: Array) -> Array:
-        return self.located(theta, x, jax.random.normal(key, x.shape[:1]))
+    def log_constant(self, y: Array) -> float:
+        return -0.5 * float(np.log(2 * np.pi))
+
+    def draw(self, key: Array, theta: Theta, eta: Array) -> Array:
+        return self.located(theta, eta, jax.random.normal(key, eta.shape))

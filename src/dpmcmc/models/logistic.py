@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from dpmcmc.models.covariates import Bounds
-from dpmcmc.models.regression import Record, Regression, Theta
+from dpmcmc.models.regression import Regression, Theta
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,12 @@ class LogisticRegression(Regression):
     prior_std: float = 2.5
     names: tuple[str, ...] = field(init=False)
 
-    def log_likelihood(self, theta: Theta, record: Record) -> Array:
-        logit = self.predictor(theta, record["x"])
-        return record["y"] * logit - jnp.logaddexp(0.0, logit)
+    def log_density(self, theta: Theta, eta: Array, y: Array) -> Array:
+        return y * eta - jnp.logaddexp(0.0, eta)
 
     def log_ratio_bound(self, theta: Theta, theta_new: Theta) -> Array:
-        """|log p(x|θ') − log p(x|θ)| ≤ |Δlogit| ≤ Σ|θ'ⱼ − θⱼ|, as every scaled covariate lies in [−1, 1]."""
-        return jnp.sum(jnp.stack([jnp.abs(theta_new[name].astype(jnp.float64) - theta[name]) for name in self.names]))
+        """|log p(x|θ') − log p(x|θ)| ≤ |Δlogit|, times the largest weight."""
+        return self.heaviest * self.predictor_change(theta, theta_new)
 
     def encode_outcome(self, values: np.ndarray, name: str) -> np.ndarray:
         if not np.all(np.isnan(values) | (values == 0) | (values == 1)):
@@ -49,5 +48,9 @@ class LogisticRegression(Regression):
     def outcome_from_unit(self, unit: Array) -> Array:
         return jnp.where(unit > 0, 1.0, 0.0).astype(unit.dtype)
 
-    def draw_outcomes(self, key: Array, theta: Theta, x: Array) -> Array:
-        return jax.random.bernoulli(key, jax.nn.sigmoid(self.predictor(theta, x)))
+    def draw(self, key: Array, theta: Theta, eta: Array) -> Array:
+        return jax.random.bernoulli(key, jax.nn.sigmoid(eta))
+
+    def expected(self, theta: Theta, eta: Array) -> Array:
+        """The probability of the event."""
+        return jax.nn.sigmoid(eta)

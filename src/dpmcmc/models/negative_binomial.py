@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.scipy.special import gammaln
 
 from dpmcmc.models.counts import CountRegression
 from dpmcmc.models.covariates import Bounds
-from dpmcmc.models.regression import Record, Theta
+from dpmcmc.models.regression import Theta
 
 LOG_CONCENTRATION_PRIOR = (0.0, 1.5)  # r between 1/20 and 20 with 95 %
 POISSON = 40.0  # a log concentration beyond which the counts are Poisson to rounding
@@ -43,17 +45,19 @@ class NegativeBinomialRegression(CountRegression):
     def shape_priors(self) -> dict[str, tuple[float, float]]:
         return {"log_concentration": LOG_CONCENTRATION_PRIOR}
 
-    def log_likelihood(self, theta: Theta, record: Record) -> Array:
-        y, log_mean = record["y"], self.predictor(theta, record["x"])
+    def log_density(self, theta: Theta, eta: Array, y: Array) -> Array:
         log_r = jnp.minimum(theta["log_concentration"], POISSON)
-        excess = jnp.logaddexp(0.0, log_mean - log_r)
-        return y * log_mean - (y + jnp.exp(log_r)) * excess + log_rising(y, log_r)
+        excess = jnp.logaddexp(0.0, eta - log_r)
+        return y * eta - (y + jnp.exp(log_r)) * excess + log_rising(y, log_r)
 
-    def draw_outcomes(self, key: Array, theta: Theta, x: Array) -> Array:
+    def shown(self, coefficients: dict[str, Any], theta: Mapping[str, Any]) -> dict[str, Any]:
+        return coefficients | {"concentration": np.exp(np.asarray(theta["log_concentration"]))}
+
+    def draw(self, key: Array, theta: Theta, eta: Array) -> Array:
         rate_key, count_key = jax.random.split(key)
         log_r = jnp.clip(theta["log_concentration"], -POISSON, POISSON)
-        log_gamma = jax.random.loggamma(rate_key, jnp.exp(log_r), x.shape[:1])
-        return self.draw_counts(count_key, self.predictor(theta, x) + log_gamma - log_r)
+        log_gamma = jax.random.loggamma(rate_key, jnp.exp(log_r), eta.shape)
+        return self.draw_counts(count_key, eta + log_gamma - log_r)
 
 
 def log_rising(y: Array, log_r: Array) -> Array:

@@ -9,7 +9,7 @@ from jax import Array
 
 from dpmcmc.models.counts import MOST_LOG_RATE, CountRegression
 from dpmcmc.models.covariates import Bounds
-from dpmcmc.models.regression import Record, Theta, exp_to
+from dpmcmc.models.regression import Theta, exp_to
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,8 @@ class PoissonRegression(CountRegression):
     most: int | None = None
     names: tuple[str, ...] = field(init=False)
 
-    def log_likelihood(self, theta: Theta, record: Record) -> Array:
-        log_rate = self.predictor(theta, record["x"])
-        return record["y"] * log_rate - exp_to(log_rate, MOST_LOG_RATE)
+    def log_density(self, theta: Theta, eta: Array, y: Array) -> Array:
+        return y * eta - exp_to(eta, MOST_LOG_RATE)
 
-    def draw_outcomes(self, key: Array, theta: Theta, x: Array) -> Array:
-        return self.draw_counts(key, self.predictor(theta, x))
+    def draw(self, key: Array, theta: Theta, eta: Array) -> Array:
+        return self.draw_counts(key, eta)

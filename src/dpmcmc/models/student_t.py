@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from scipy import stats
 
 from dpmcmc.models.covariates import Bounds
 from dpmcmc.models.location_scale import LocationScaleRegression
-from dpmcmc.models.regression import Record, Theta
+from dpmcmc.models.regression import Theta
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,12 @@ class StudentTRegression(LocationScaleRegression):
             raise ValueError(f"df must be positive and finite (for normal noise use LinearRegression), got {self.df!r}")
         super().__post_init__()
 
-    def log_likelihood(self, theta: Theta, record: Record) -> Array:
-        tail = jnp.log1p(self.squared_error(theta, record) / self.df)
+    def log_density(self, theta: Theta, eta: Array, y: Array) -> Array:
+        tail = jnp.log1p(self.squared_error(theta, eta, y) / self.df)
         return -self.log_sigma(theta) - 0.5 * (self.df + 1) * tail
 
-    def draw_outcomes(self, key: Array, theta: Theta, x: Array) -> Array:
-        return self.located(theta, x, jax.random.t(key, self.df, x.shape[:1]))
+    def log_constant(self, y: Array) -> float:
+        return float(stats.t(self.df).logpdf(0.0))
+
+    def draw(self, key: Array, theta: Theta, eta: Array) -> Array:
+        return self.located(theta, eta, jax.random.t(key, self.df, eta.shape))

@@ -11,6 +11,7 @@ from dpmcmc.records.levels import Boolean, Category, Ordered
 from dpmcmc.records.numbers import Number
 from dpmcmc.records.numeric import numeric
 from dpmcmc.records.schema import Schema
+from dpmcmc.records.tables import check_columns, check_lengths
 
 __all__ = [
     "Boolean",
@@ -20,6 +21,8 @@ __all__ = [
     "Number",
     "Ordered",
     "Schema",
+    "check_columns",
+    "check_lengths",
     "identities",
     "identities_of",
     "numeric",

@@ -96,17 +96,19 @@ class Design:
 
     def units(self, x: Array) -> Array:
         """Columns in [−1, 1], of one row of covariates or of many."""
-        return jnp.stack([column.unit(x) for column in self.columns], axis=-1)
+        return jnp.stack([column.unit(x) for column in self.columns], axis=-1) if self.columns else x[..., :0]
 
     def encode(self, encoded: Mapping[str, np.ndarray]) -> np.ndarray:
         """Covariates in [−1, 1] from the encoded columns of a table, one row a record."""
         rows = [scaled(values, factor.bounds) for factor in self.factors for values in factor.values(encoded)]
-        return np.stack(rows, axis=1)
+        return np.stack(rows, axis=1) if rows else np.zeros((len(next(iter(encoded.values()))), 0))
 
     def anywhere(self, key: Array, n: int) -> Array:
         """n rows of covariates from public knowledge only: numbers within the bounds or at them, any level."""
-        keys = iter(jax.random.split(key, len(self.factors)))
-        return jnp.concatenate([_anywhere(factor, next(keys), n) for factor in self.factors], axis=1)
+        keys = iter(jax.random.split(key, len(self.factors) + 1))
+        return jnp.concatenate(
+            [jnp.zeros((n, 0)), *(_anywhere(factor, next(keys), n) for factor in self.factors)], axis=1
+        )
 
 
 def _anywhere(factor: Factor, key: Array, n: int) -> Array:

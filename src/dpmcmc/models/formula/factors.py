@@ -87,10 +87,7 @@ def factor(text: str, schema: Schema) -> Factor:
     if function == "C":
         return _levels_asked(text, inside, schema)
     if function == "offset":
-        raise ValueError(
-            f"{text!r}: offsets are not offered; make it a term, with a prior that leaves little open: "
-            f"priors={{{inside!r}: dp.Normal(1, 0.01)}}"
-        )
+        raise ValueError(f"{text!r} is multiplied by something: an offset is a term of its own, as in '+ {text}'")
     if function in _LEARNING:
         raise ValueError(
             f"{text!r} is not allowed: {function} is computed from all records, which costs privacy; numbers are "

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from dpmcmc.models.categorical import CategoricalRegression
 from dpmcmc.models.covariates import Bounds
 from dpmcmc.models.formula.factors import Factor
+from dpmcmc.models.levelled import FEWEST
 from dpmcmc.models.linear import LinearRegression
 from dpmcmc.models.logistic import LogisticRegression
 from dpmcmc.models.negative_binomial import NegativeBinomialRegression
+from dpmcmc.models.ordinal import OrdinalRegression
 from dpmcmc.models.poisson import PoissonRegression
 from dpmcmc.models.regression import Regression
 from dpmcmc.models.student_t import StudentTRegression
@@ -28,10 +29,11 @@ class Family:
     name: str
     declared: str
     fits: Callable[[Any], bool]
-    build: Callable[[Mapping[str, Bounds], Any], Regression]
-    mean: Callable[[np.ndarray], np.ndarray]
-    parameters: Mapping[str, str]  # what a parameter becomes on the original scale
+    build: Callable[..., Regression]  # of bounds and the outcome's column, with what else there is by name
+    taken: tuple[str, ...] = ()  # names of parameters beside coefficients
+    settings: tuple[str, ...] = ()  # that a user can give
     real: bool = False  # whether the outcome has a scale
+    needs_intercept: bool = False
 
 
 def _is_real(column: Any) -> bool:
@@ -46,37 +48,60 @@ def _is_event(column: Any) -> bool:
     return isinstance(column, Boolean | Category | Ordered) and column.n_levels == 2
 
 
-def _sigmoid(eta: np.ndarray) -> np.ndarray:
-    return 0.5 * (1 + np.tanh(eta / 2))
+def _is_ordered(column: Any) -> bool:
+    """Levels that rules for missing or other values add have no place in the order."""
+    return isinstance(column, Ordered) and len(column.levels) == column.n_levels >= FEWEST
 
 
-def _exp(eta: np.ndarray) -> np.ndarray:
-    return np.exp(np.minimum(eta, 700))
-
-
-def _same(eta: np.ndarray) -> np.ndarray:
-    return eta
+def _is_category(column: Any) -> bool:
+    return isinstance(column, Category) and column.n_levels >= FEWEST
 
 
 _REAL = "a number with bounds, dp.Number(low, high)"
 _COUNT = "a count, dp.Number.count(most)"
 _EVENT = "two levels, dp.Boolean() or a dp.Category of two levels, of which the one that is no reference is the event"
-_SIGMA = {"log_sigma": "sigma"}
-_CONCENTRATION = {"log_concentration": "concentration"}
+_ORDERED = "at least three levels in order, dp.Ordered(levels), to which no rule for missing or other values adds one"
+_CATEGORY = "at least three levels, dp.Category(levels)"
+
+
+def _linear(bounds: Mapping[str, Bounds], y: Any, **given: Any) -> Regression:
+    return LinearRegression(bounds, y.bounds, **given)
+
+
+def _student_t(bounds: Mapping[str, Bounds], y: Any, **given: Any) -> Regression:
+    return StudentTRegression(bounds, y.bounds, **given)
+
+
+def _logistic(bounds: Mapping[str, Bounds], y: Any, **given: Any) -> Regression:
+    return LogisticRegression(bounds, **given)
+
+
+def _poisson(bounds: Mapping[str, Bounds], y: Any, **given: Any) -> Regression:
+    return PoissonRegression(bounds, most=int(y.high), **given)
+
+
+def _negative_binomial(bounds: Mapping[str, Bounds], y: Any, **given: Any) -> Regression:
+    return NegativeBinomialRegression(bounds, most=int(y.high), **given)
+
+
+def _ordinal(bounds: Mapping[str, Bounds], y: Any, **given: Any) -> Regression:
+    return OrdinalRegression(bounds, y.labels, **given)
+
+
+def _categorical(bounds: Mapping[str, Bounds], y: Any, **given: Any) -> Regression:
+    return CategoricalRegression(bounds, y.labels, reference=str(y.reference), **given)
+
+
+_SIGMA, _CONCENTRATION = ("log_sigma", "sigma"), ("log_concentration", "concentration")
 
 _FAMILIES = (
-    Family("gaussian", _REAL, _is_real, lambda b, y: LinearRegression(b, y.bounds), _same, _SIGMA, True),
-    Family("student-t", _REAL, _is_real, lambda b, y: StudentTRegression(b, y.bounds), _same, _SIGMA, True),
-    Family("bernoulli", _EVENT, _is_event, lambda b, y: LogisticRegression(b), _sigmoid, {}),
-    Family("poisson", _COUNT, _is_count, lambda b, y: PoissonRegression(b, most=int(y.high)), _exp, {}),
-    Family(
-        "negative binomial",
-        _COUNT,
-        _is_count,
-        lambda b, y: NegativeBinomialRegression(b, most=int(y.high)),
-        _exp,
-        _CONCENTRATION,
-    ),
+    Family("gaussian", _REAL, _is_real, _linear, _SIGMA, settings=("sigma",), real=True),
+    Family("student-t", _REAL, _is_real, _student_t, _SIGMA, settings=("df",), real=True),
+    Family("bernoulli", _EVENT, _is_event, _logistic),
+    Family("ordinal", _ORDERED, _is_ordered, _ordinal, needs_intercept=True),
+    Family("categorical", _CATEGORY, _is_category, _categorical),
+    Family("poisson", _COUNT, _is_count, _poisson),
+    Family("negative binomial", _COUNT, _is_count, _negative_binomial, _CONCENTRATION),
 )
 _OTHER_NAMES = {
     "linear": "gaussian",
@@ -84,6 +109,8 @@ _OTHER_NAMES = {
     "logistic": "bernoulli",
     "t": "student-t",
     "negativebinomial": "negative binomial",
+    "cumulative": "ordinal",
+    "multinomial": "categorical",
 }
 
 
@@ -121,3 +148,16 @@ def event(outcome: str, column: Any) -> Factor:
     """The outcome of two levels as a factor, whose one covariate is the event."""
     reference = getattr(column, "reference", column.labels[0])
     return Factor(outcome, outcome, (0.0, 1.0), column.labels, str(reference))
+
+
+def check_settings(family: Family, settings: Mapping[str, Any], intercept: bool, formula: str) -> None:
+    """Settings are those of the family, and there is an intercept where thresholds need one."""
+    for name in settings:
+        if name not in family.settings:
+            offered = f"has only {', '.join(family.settings)}" if family.settings else "has no settings"
+            raise TypeError(f"the family {family.name!r} {offered}, got {name}={settings[name]!r}: leave it out")
+    if family.needs_intercept and not intercept:
+        raise ValueError(
+            f"the formula {formula!r} has no intercept, whose place the thresholds of the family {family.name!r} take "
+            "anyway: leave out the 0 or - 1"
+        )

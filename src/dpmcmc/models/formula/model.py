@@ -14,23 +14,26 @@ from jax import Array
 
 from dpmcmc.models.base import has
 from dpmcmc.models.formula import stated
+from dpmcmc.models.formula.beside import Beside, beside
 from dpmcmc.models.formula.design import Design, design
 from dpmcmc.models.formula.factors import factor
-from dpmcmc.models.formula.families import UNIT, Family, check_outcome, event, family_of
-from dpmcmc.models.formula.original import OriginalScale
-from dpmcmc.models.formula.predictions import predicted, summarised
+from dpmcmc.models.formula.families import UNIT, Family, check_outcome, check_settings, event, family_of
+from dpmcmc.models.formula.original import OriginalScale, original
+from dpmcmc.models.formula.predictions import Predictions
 from dpmcmc.models.formula.terms import Parsed, parse
+from dpmcmc.models.groups import deviation
 from dpmcmc.models.priors import Normal, NormalPriors, Theta
 from dpmcmc.models.regression import Record, Regression
 from dpmcmc.records import Schema
 
 
 @dataclass(frozen=True)
-class FormulaRegression(NormalPriors):
+class FormulaRegression(NormalPriors, Predictions):
     """The regression that a formula says, over a table that a schema declares: made by :func:`regression`.
 
     A record is ``{"x": covariates, "y": outcome}``. The likelihood is that of the family's own model, such as
-    :class:`~dpmcmc.models.PoissonRegression`, whose columns are products of the covariates.
+    :class:`~dpmcmc.models.PoissonRegression`, whose columns are products of the covariates; an offset, a weight and
+    codes of groups follow them.
 
     Parameters have the names of the design's columns: "intercept", "age", "plan[basic]", "age:income". They are those
     of scaled columns; :meth:`on_original_scale` gives coefficients per unit of the table. The intercept is the linear
@@ -44,14 +47,24 @@ class FormulaRegression(NormalPriors):
     schema: Schema
     family: str = "gaussian"
     stated_priors: Mapping[str, Normal] = field(default_factory=dict, hash=False)
+    offset: str | None = None
+    weights: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, Schema):
             raise TypeError(f"schema must be a dp.Schema, which declares the table, got {type(self.schema).__name__}")
         check_outcome(self._family, self.outcome, self.schema)
         stated.check_names(self.design, self._family, self.formula)
-        stated.check_priors(self.stated_priors, self.design, self.likelihood.shape_priors)
+        check_settings(self._family, self.settings, self.design.intercept, self.formula)
+        stated.check_priors(self.stated_priors, self.design, self.likelihood)
         assert self.names == tuple(self.priors)
+        shown = self.original(self.init)
+        if len(shown) < len(self.names):
+            raise ValueError(
+                f"the formula {self.formula!r} has two parameters of the same name on the scale of the table; rename a "
+                f"column or a level: {', '.join(shown)}"
+            )
 
     @cached_property
     def _parsed(self) -> Parsed:
@@ -73,59 +86,82 @@ class FormulaRegression(NormalPriors):
         return design(terms, self._parsed.intercept)
 
     @cached_property
-    def likelihood(self) -> Regression:
+    def beside(self) -> Beside:
+        """Offset, weights and groups."""
+        found = beside(self._parsed, self.schema, self.offset, self.weights)
+        for one in (found.offset, found.weights, *found.groups):
+            if one is not None and one.column == self.outcome:
+                raise ValueError(f"the outcome {self.outcome!r} cannot be its own offset, weight or group")
+        return found
+
+    @cached_property
+    def likelihood(self) -> Regression:  # type: ignore[override]
         """The family's model of scaled columns."""
-        return self._family.build({column.name: UNIT for column in self.design.columns}, self.schema[self.outcome])
+        bounds = {column.name: UNIT for column in self.design.columns} | self.beside.bounds
+        return self._family.build(bounds, self.schema[self.outcome], **self.beside.settings, **self.settings)
 
     @cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(self.original_priors)
 
     @cached_property
-    def outcome_scale(self) -> tuple[float, float]:
-        """Centre and half-range by which a real outcome is scaled; nothing for others."""
-        low, high = self.schema[self.outcome].bounds if self._family.real else UNIT
-        return (low + high) / 2, (high - low) / 2
-
-    @cached_property
     def original_priors(self) -> dict[str, Normal]:
         """The prior of each parameter on the scale of the table."""
         largest = max(map(abs, self.schema[self.outcome].bounds)) if self._family.real else 1.0
-        usual = stated.usual_priors(self.design, self.outcome_scale, largest, self.likelihood.shape_priors)
-        return stated.with_stated(usual, self.stated_priors, self.design)
+        usual = stated.usual_priors(self.design, self.likelihood, largest)
+        return stated.with_stated(usual, self.stated_priors, self.design, self.likelihood)
 
     @cached_property
     def priors(self) -> dict[str, tuple[float, float]]:  # type: ignore[override]
         """Mean and standard deviation of each scaled parameter's normal prior."""
-        return stated.scaled_priors(self.original_priors, self.design, self.outcome_scale)
+        return stated.scaled_priors(self.original_priors, self.design, self.likelihood)
 
     def encode(self, table: Any) -> dict[str, np.ndarray]:
         """Records for this model from a table, read by the schema: data frames, mappings of arrays, paths of files.
 
         Guarantee: as :meth:`dpmcmc.Schema.encode`; every record is encoded by itself.
         """
-        columns = self.schema.encode(table, only=dict.fromkeys([*self._inputs, self.outcome]))
-        return {"x": self.design.encode(columns), "y": self._encoded_outcome(columns)}
+        weights = [] if self.beside.weights is None else [self.beside.weights.column]
+        columns = self.schema.encode(table, only=dict.fromkeys([*self.inputs, *weights, self.outcome]))
+        return {"x": self.covariates_of(columns), "y": self.outcome_of(columns)}
 
     @property
-    def _inputs(self) -> list[str]:
-        return list(dict.fromkeys(factor.column for factor in self.design.factors))
+    def inputs(self) -> list[str]:
+        return list(dict.fromkeys([*(factor.column for factor in self.design.factors), *self.beside.inputs]))
 
-    def _encoded_outcome(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        column = self.schema[self.outcome]
-        values = event(self.outcome, column).values(columns)[0] if column.labels else columns[self.outcome]
+    def covariates_of(self, encoded: Mapping[str, np.ndarray]) -> np.ndarray:
+        return np.concatenate([self.design.encode(encoded), self.beside.encode(encoded)], axis=1)
+
+    def outcome_of(self, encoded: Mapping[str, np.ndarray]) -> np.ndarray:
+        column, values = self.schema[self.outcome], encoded[self.outcome]
+        if column.labels and not self.likelihood.classes:
+            values = event(self.outcome, column).values(encoded)[0]
         return self.likelihood.encode_outcome(values, self.outcome)
 
     def _whole(self, theta: Theta) -> Theta:
         """The parameters with an intercept; without one, what a scaled outcome has in its place."""
         if self.design.intercept:
             return theta
-        centre, half = self.outcome_scale
-        return theta | {"intercept": jnp.asarray(-centre / half, dtype=float)}
+        centre, half = self.likelihood.outcome_scale
+        constant = jnp.asarray((self.beside.offset_centre - centre) / half, dtype=float)
+        intercepts = [self.likelihood.coefficient("intercept", which) for which in self.likelihood.predictors]
+        return theta | dict.fromkeys(intercepts, constant)
+
+    def _scaled(self, x: Array) -> Array:
+        """Covariates of the family's model: columns of the design, then offset, weight and groups."""
+        return jnp.concatenate([self.design.units(x), x[..., len(self.design.levels) :]], axis=-1)
+
+    def to_family(self, theta: Theta, x: Array) -> tuple[Theta, Array]:
+        whole = self._whole(theta)
+        return whole, self.likelihood.predictor(whole, self._scaled(x))
 
     def log_likelihood(self, theta: Theta, record: Record) -> Array:
-        scaled = {"x": self.design.units(record["x"]), "y": record["y"]}
+        scaled = {"x": self._scaled(record["x"]), "y": record["y"]}
         return self.likelihood.log_likelihood(self._whole(theta), scaled)
+
+    def weight(self, record: Record) -> Any:
+        """What the log likelihood of a record is multiplied by."""
+        return self.likelihood.weight({"x": self._scaled(record["x"]), "y": record["y"]})
 
     @property
     def log_ratio_bound(self) -> Callable[[Theta, Theta], Array] | None:
@@ -137,8 +173,8 @@ class FormulaRegression(NormalPriors):
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Two for covariates that say whether a level is this one, 0 for numbers."""
-        return self.design.levels
+        """Two for covariates that say whether a level is this one, 0 for numbers; for groups how many there are."""
+        return self.design.levels + self.beside.levels
 
     def covariates(self, record: Record) -> Array:
         """The part of a record whose law the model does not state."""
@@ -155,36 +191,29 @@ class FormulaRegression(NormalPriors):
     def simulate(self, key: Array, theta: Theta, n: int) -> Record:
         """n records from public knowledge only: numbers within the declared bounds, or at them, and any levels."""
         x_key, y_key = jax.random.split(key)
-        return self.simulate_given(y_key, theta, self.design.anywhere(x_key, n))
+        beside = self.beside.anywhere(jax.random.fold_in(x_key, 1), n)
+        return self.simulate_given(y_key, theta, jnp.concatenate([self.design.anywhere(x_key, n), beside], axis=1))
 
     def simulate_given(self, key: Array, theta: Theta, x: Array) -> Record:
         """Records with the rows of ``x`` for covariates, and outcomes of the model."""
         x = jnp.asarray(x, float)
-        outcomes = self.likelihood.draw_outcomes(key, self._whole(theta), self.design.units(x))
-        return {"x": x, "y": outcomes.astype(x.dtype)}
+        return {"x": x, "y": self.likelihood.draw(key, *self.to_family(theta, x)).astype(x.dtype)}
 
     def original(self, theta: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters on the scale of the table, of one draw or of arrays of draws: an exact map, draw by draw.
 
         Slopes are per unit of their columns, contrasts against the reference level, and the intercept is where all
-        columns of the design are 0. The scale of a real outcome becomes ``sigma``.
+        columns of the design and the offset are 0. The scale of a real outcome becomes ``sigma``; groups have their
+        effects, ``1|school[a]``, and the effects' standard deviation ``1|school_sigma``; ordered levels have thresholds
+        in the place of the intercept, ``threshold[poor|fair]``.
         """
-        centre, half = self.outcome_scale
-        slopes = {column.name: half / column.scale * theta[column.name] for column in self.design.columns}
-        found: dict[str, Any] = {}
-        if self.design.intercept:
-            shift = sum(slopes[column.name] * column.shift for column in self.design.columns)
-            found["intercept"] = centre + half * theta["intercept"] - shift
-        found |= slopes
-        for name, other in self._family.parameters.items():
-            found[other] = np.exp(np.asarray(theta[name])) * half
-        return found
+        return original(self.design, self.likelihood, self.beside.offset_centre, theta)
 
     def on_original_scale(self, release: Any) -> OriginalScale:
         """The coefficients of a release of this model on the scale of the table, to print, summarise or plot."""
-        return OriginalScale.of(release, self.original(self._draws(release)))
+        return OriginalScale.of(release, self.original(self.draws_of(release)))
 
-    def _draws(self, release: Any) -> dict[str, np.ndarray]:
+    def draws_of(self, release: Any) -> dict[str, np.ndarray]:
         """The draws after warm-up."""
         if release.draws.keys() != set(self.names):
             raise ValueError(
@@ -195,42 +224,23 @@ class FormulaRegression(NormalPriors):
 
     def design_matrix(self, table: Any) -> dict[str, np.ndarray]:
         """The columns of the design, on the scale of the table: for public tables, to look at what a formula means."""
-        units = self._units(table)
+        with jax.enable_x64(True):
+            x = self.design.encode(self.schema.encode(table, only=self.inputs))
+            units = np.asarray(self.design.units(jnp.asarray(x)))
         columns = [units[:, at] * column.scale + column.shift for at, column in enumerate(self.design.columns)]
         found = {"intercept": np.ones(len(units))} if self.design.intercept else {}
         return found | {column.name: values for column, values in zip(self.design.columns, columns, strict=True)}
 
-    def _units(self, table: Any) -> np.ndarray:
-        with jax.enable_x64(True):
-            x = self.design.encode(self.schema.encode(table, only=self._inputs))
-            return np.asarray(self.design.units(jnp.asarray(x)))
-
-    def predict(self, release: Any, table: Any) -> Any:
-        """The expected outcome of each row of a public table: mean, sd and 90 % interval, as a data frame.
-
-        The probability of the event, or the mean of a count or a number on its own scale. Free post-processing; the
-        table is read by the schema and needs no outcome. What is printed of private rows is not covered by the release.
-        """
-        theta = {name: values.ravel() for name, values in self._draws(release).items()}
-        centre, half = self.outcome_scale
-        units = self._units(table)
-        return summarised(units, theta | self._constant(theta), lambda eta: centre + half * self._family.mean(eta))
-
-    def predict_outcomes(self, release: Any, table: Any, seed: int = 0) -> np.ndarray:
-        """Draws (draw, row) of a new outcome for each row of a public table, one for each draw of the release."""
-        theta = {name: values.ravel() for name, values in self._draws(release).items()}
-        centre, half = self.outcome_scale
-        drawn = predicted(self.likelihood.draw_outcomes, self._units(table), theta | self._constant(theta), seed)
-        return centre + half * drawn
-
-    def _constant(self, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The intercept of draws that have none."""
-        count, (centre, half) = len(next(iter(theta.values()))), self.outcome_scale
-        return {} if self.design.intercept else {"intercept": np.full(count, -centre / half)}
-
     def __str__(self) -> str:
         rows = [("parameter", "prior on the scale of the table")]
-        rows += [(name, str(prior)) for name, prior in self.original_priors.items()]
+        deviations = {
+            self.likelihood.coefficient(deviation(group, label), which)
+            for group, labels in self.likelihood.groups.items()
+            for label in labels
+            for which in self.likelihood.predictors
+        }
+        rows += [(name, str(prior)) for name, prior in self.original_priors.items() if name not in deviations]
+        rows += [(f"1|{group}", f"N(0, sigma²), {len(of)} groups") for group, of in self.likelihood.groups.items()]
         width = max(len(name) for name, _ in rows)
         return "\n".join([f"{self.formula}, {self._family.name}", *(f"{a:<{width}}  {b}" for a, b in rows)])
 
@@ -241,6 +251,9 @@ def regression(
     family: str = "gaussian",
     *,
     priors: Mapping[str, Normal] | None = None,
+    offset: str | None = None,
+    weights: str | None = None,
+    **settings: Any,
 ) -> FormulaRegression:
     """A Bayesian regression from a formula, over a table that ``schema`` declares.
 
@@ -250,13 +263,17 @@ def regression(
 
     - ``formula``: ``a + b``, ``a:b``, ``a*b``, ``(a + b)**2``, ``- 1`` or ``0 +`` for no intercept, ``C(plan)``, and
       log, log1p, log2, log10, sqrt, exp and expm1 of a declared number. Categories are contrasts against the declared
-      reference, ordered levels against the first, booleans against false; dates count as days since their first bound;
-    - ``family``: "gaussian", "student-t" (4 degrees of freedom), "bernoulli", "poisson" or "negative binomial";
+      reference, ordered levels against the first, booleans against false; dates count as days since their first bound.
+      ``(1|school)`` is an intercept for each level of a declared category, N(0, sigma²) around the common one;
+    - ``family``: "gaussian", "student-t", "bernoulli", "ordinal", "categorical", "poisson" or "negative binomial";
     - ``priors``: ``dp.Normal(mean, std)`` on the scale of the table, for some of the coefficients or terms by name
       (``print(model)`` shows all). That of "intercept" is for the linear predictor where numbers are at the centre of
       their bounds and categories at their reference. Usual: N(0, 2.5²) for half the declared range of each column,
-      in units of half the outcome's range if it is a number; for "log_sigma" N(−1, 1.5²) in these units.
+      in units of half the outcome's range if it is a number; for "log_sigma" N(−1, 1.5²) in these units;
+    - ``offset``: a declared number, or a function of one such as "log(years)", that is added to the linear predictor;
+    - ``weights``: a declared number, not negative, by which the log likelihood of its record is multiplied;
+    - ``settings`` of a family: ``sigma=``, known noise of "gaussian"; ``df=``, degrees of freedom of "student-t" (4).
 
     Guarantee: nothing is learnt from records; all follows from what is public. See :class:`FormulaRegression`.
     """
-    return FormulaRegression(formula, schema, family, dict(priors or {}))
+    return FormulaRegression(formula, schema, family, dict(priors or {}), offset, weights, settings)

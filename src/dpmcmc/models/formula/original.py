@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpmcmc.diagnostics import arviz, quietly
+from dpmcmc.models.formula.design import Design
+from dpmcmc.models.groups import deviation, log_spread
+from dpmcmc.models.regression import Regression
 
 _FEWEST = 4  # draws that a summary can be made of
+
+
+def original(design: Design, likelihood: Regression, offset: float, theta: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of scaled columns on the scale of the table; ``offset`` is the centre of the offset's bounds."""
+    found: dict[str, Any] = {}
+    for which in likelihood.predictors:
+        found |= _of_predictor(design, likelihood, offset, theta, which)
+    return likelihood.shown(found, theta)
+
+
+def _of_predictor(
+    design: Design, likelihood: Regression, offset: float, theta: Mapping[str, Any], which: str
+) -> dict[str, Any]:
+    (centre, half), found = likelihood.outcome_scale, {}
+
+    def name(of: str) -> str:
+        return likelihood.coefficient(of, which)
+
+    slopes = {column.name: half / column.scale * theta[name(column.name)] for column in design.columns}
+    if design.intercept:
+        shift = offset + sum(slopes[column.name] * column.shift for column in design.columns)
+        found[name("intercept")] = centre + half * theta[name("intercept")] - shift
+    found |= {name(column): slope for column, slope in slopes.items()}
+    for group, labels in likelihood.groups.items():
+        spread = half * np.exp(np.asarray(theta[name(log_spread(group))]))
+        found[name(f"1|{group}_sigma")] = spread
+        found |= {name(f"1|{group}[{label}]"): spread * theta[name(deviation(group, label))] for label in labels}
+    return found
 
 
 @dataclass(frozen=True, eq=False)

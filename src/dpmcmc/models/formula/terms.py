@@ -17,23 +17,52 @@ class Parsed:
     outcome: str
     intercept: bool
     terms: tuple[tuple[str, ...], ...]
+    offset: str | None = None
+    groups: tuple[str, ...] = ()
 
 
 def parse(formula: str) -> Parsed:
     """Read a formula with formulaic's parser, which knows no data; mistakes raise with the remedy."""
     if not isinstance(formula, str):
         raise TypeError(f"a formula is text, {_EXAMPLE}, got {formula!r}")
-    _check_text(formula)
-    found = _parsed(formula)
+    rest, groups = _without_groups(formula)
+    _check_text(rest)
+    found = _parsed(rest)
     if not hasattr(found, "lhs"):
         raise ValueError(f"the formula {formula!r} has no outcome: write one, {_EXAMPLE}")
-    if not hasattr(found.rhs, "__iter__") or isinstance(found.rhs, tuple):
-        raise _no_groups(formula)
     terms = [tuple(_factor(factor, formula) for factor in term.factors) for term in found.rhs]
     kept = tuple(tuple(factor for factor in term if factor != "1") for term in terms if term != ("1",))
-    if not kept:
+    offsets = [term for term in kept if len(term) == 1 and term[0].startswith("offset(")]
+    if len(offsets) > 1:
+        raise ValueError(f"the formula {formula!r} has {len(offsets)} offsets: add them up in one declared column")
+    columns = tuple(term for term in kept if term not in offsets)
+    if not columns and not groups:
         raise ValueError(f"the formula {formula!r} has no column on its right side: name at least one, {_EXAMPLE}")
-    return Parsed(_outcome(found.lhs, formula), ("1",) in terms, kept)
+    offset = offsets[0][0].removeprefix("offset(").removesuffix(")").strip().strip("`") if offsets else None
+    return Parsed(_outcome(found.lhs, formula), ("1",) in terms, columns, offset, groups)
+
+
+def _without_groups(formula: str) -> tuple[str, tuple[str, ...]]:
+    """The formula without ``(1|group)``, which formulaic does not read, and the groups."""
+    left, tilde, right = formula.partition("~")
+    groups: list[str] = []
+
+    def taken(found: re.Match[str]) -> str:
+        if not re.fullmatch(rf"\s*{_NAME}\s*", found["group"]) or found["what"].strip() != "1":
+            raise _only_intercepts(formula)
+        groups.append(found["group"].strip().strip("`"))
+        return ""
+
+    rest = re.sub(r"(?:^\s*|\+\s*)\((?P<what>[^()|]*)\|(?P<group>[^()|]*)\)", taken, right)
+    if "|" in re.sub("`[^`]*`", "", rest):
+        raise _only_intercepts(formula)
+    if len(set(groups)) < len(groups):
+        raise ValueError(
+            f"the formula {formula!r} has groups of {max(groups, key=groups.count)!r} twice: leave one out"
+        )
+    if not groups:
+        return formula, ()
+    return f"{left}{tilde} {rest.strip().removeprefix('+').strip() or '1'}", tuple(groups)
 
 
 def _parsed(formula: str) -> Any:
@@ -45,16 +74,14 @@ def _parsed(formula: str) -> Any:
     try:
         return Formula(formula)
     except FormulaicError as error:
-        if "|" in formula:
-            raise _no_groups(formula) from None
         why = str(error).splitlines()[0]
         raise ValueError(f"the formula {formula!r} cannot be read ({why}): write one {_EXAMPLE}") from None
 
 
-def _no_groups(formula: str) -> ValueError:
+def _only_intercepts(formula: str) -> ValueError:
     return ValueError(
-        f"the formula {formula!r} has a '|', for effects that vary by group, which are not offered: declare the groups "
-        "as a dp.Category and use it as a term, or write a model of your own"
+        f"the formula {formula!r} has a '|' that is not of the form '+ (1|group)': intercepts can vary by a declared "
+        "group, and slopes cannot; for these write a model of your own"
     )
 
 
