@@ -17,7 +17,8 @@ from dpmcmc.charge import Purse, of_releases
 from dpmcmc.geometry import geometry
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, WORDS, GaussianSum, record_gradients
-from dpmcmc.models.base import ModelLike, PyTree, unit_of
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.units import unit_of
 from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource

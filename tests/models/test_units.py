@@ -32,7 +32,7 @@ PLAIN = dp.Model(
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(1, 5), st.integers(0, 2**31))
 def test_every_person_keeps_records_of_their_own_as_many_as_count(of, most, seed):
     values = np.arange(len(of))
-    people = dp.PerUnit(PLAIN, "person", most).group({"v": values}, np.array(of), np.random.default_rng(seed))
+    people = dp.PerUnit(PLAIN, "person", most).group({"v": values}, np.array(of), seed)
     rows, counts = people["rows"]["v"], people["counts"]
     assert rows.shape == counts.shape == (len(set(of)), most)
     for person, own, count in zip(sorted(set(of)), rows, counts.sum(axis=1).astype(int), strict=True):
@@ -44,15 +44,42 @@ def test_every_person_keeps_records_of_their_own_as_many_as_count(of, most, seed
 
 
 def test_which_records_of_a_person_count_is_chance():
-    """Each of 4 of 6 is kept two times in three, and first one time in six: 5 standard errors over 3000 draws."""
-    rng, first, kept = np.random.default_rng(0), np.zeros(6), np.zeros(6)
-    people = dp.PerUnit(PLAIN, "person", 4)
-    for _ in range(3000):
-        rows = people.group(np.arange(6), np.zeros(6, int), rng)["rows"][0]
-        first[rows[0]] += 1
-        kept[rows] += 1
+    """Each of 4 of 6 is kept two times in three, and first one time in six: 5 standard errors over 3000 persons."""
+    of = np.repeat(np.arange(3000), 6)
+    rows = dp.PerUnit(PLAIN, "person", 4).group(np.tile(np.arange(6), 3000), of, seed=0)["rows"]
+    first, kept = np.bincount(rows[:, 0], minlength=6), np.bincount(rows.ravel(), minlength=6)
     np.testing.assert_allclose(first / 3000, 1 / 6, atol=5 * np.sqrt(5 / 36 / 3000))
     np.testing.assert_allclose(kept / 3000, 2 / 3, atol=5 * np.sqrt(2 / 9 / 3000))
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=40),
+    st.lists(st.integers(0, 41), max_size=8),
+    st.integers(1, 3),
+    st.integers(0, 2**31),
+)
+def test_for_every_seed_other_persons_do_not_notice_one(of, more, most, seed):
+    """Person 7 has one record, or others anywhere in the table: nobody else's rows or place in the list change."""
+    people = dp.PerUnit(PLAIN, "person", most)
+    sides = []
+    for places in ([0], more or [3, 3]):
+        rows = [(person, float(value)) for value, person in enumerate(of)]
+        for place in places:
+            rows.insert(place, (7, -1.0 - place))
+        ids, values = zip(*rows, strict=True)
+        sides.append(people.group(np.array(values), np.array(ids), seed))
+    one, other = sides
+    np.testing.assert_array_equal(one["rows"][:-1], other["rows"][:-1])
+    np.testing.assert_array_equal(one["counts"][:-1], other["counts"][:-1])
+
+
+def test_a_seed_chooses_again_and_none_chooses_anew():
+    people, of = dp.PerUnit(PLAIN, "person", 1), np.repeat(np.arange(200), 5)
+    one, two, other, secret = (people.group(np.arange(1000), of, seed)["rows"] for seed in (1, 1, 2, None))
+    np.testing.assert_array_equal(one, two)
+    assert np.mean(one != other) > 0.5
+    assert np.mean(one != secret) > 0.5
 
 
 @pytest.mark.parametrize(
@@ -127,18 +154,12 @@ def whole_sum(model, data, clip):
 
 @pytest.mark.parametrize("person", WORST)
 def test_a_person_with_any_records_moves_a_sum_by_no_more_than_is_charged(person):
-    """Twice the bound of one record's term, in whole numbers; other persons' rows are the same, by the same chance."""
+    """Twice the bound of one record's term, in whole numbers."""
     people = dp.PerUnit(LOGISTIC, "person", MOST)
     with jax.enable_x64(True):
         sums = []
         for x, y in (WORST["all at one corner"], WORST[person]):
-            held, of = with_person(x, y)
-            data = people.group(held, of, np.random.default_rng(1))
-            own = np.random.default_rng(2)  # the person is the first; the others are those of one grouping
-            rest = people.group({k: v[of != 0] for k, v in held.items()}, of[of != 0], np.random.default_rng(3))
-            first = people.group({k: v[of == 0] for k, v in held.items()}, of[of == 0], own)
-            data = jax.tree.map(lambda a, b: np.concatenate([a, b]), first, rest)
-            total, bound = whole_sum(people, data, clip=0.5)
+            total, bound = whole_sum(people, people.group(*with_person(x, y), seed=1), clip=0.5)
             sums.append(total)
     assert np.linalg.norm((sums[1] - sums[0]).astype(float)) <= 2 * bound
 
@@ -161,7 +182,7 @@ def test_an_audit_finds_what_is_charged_and_no_more():
     with jax.enable_x64(True):
         for side, who in enumerate(("all at one corner", "the opposite of the first")):
             held, of = with_person(*WORST[who])
-            data = people.group(held, of, np.random.default_rng(1))
+            data = people.group(held, of, seed=1)
             posterior, raveled = Posterior(people, data).on_device(), RaveledModel.of(people)
             keys = np.random.default_rng(side).integers(0, 2**64, (count, 1, *stream.KEY_SHAPE), np.uint64)
             readers = [Reader(raveled, posterior, rule, key) for key in keys]
@@ -251,7 +272,7 @@ SECRET = "7.31 secret"
         (np.array([1.0, np.nan, 2.0, 3.0]), "missing values"),
         ([SECRET, 1, 2, 3], "all be text or all be whole numbers"),
         (np.array([2**60, 2**60 + 1, 2, 3]), "beyond 2⁵³"),
-        (["u", "v"], "different lengths|one for each"),
+        (["u", "v"], "different lengths|differ in number"),
     ],
 )
 def test_identities_that_cannot_be_told_are_refused_without_them(ids, says):
@@ -265,10 +286,11 @@ def test_identities_that_cannot_be_told_are_refused_without_them(ids, says):
     [
         (lambda: dp.PerUnit(LOGISTIC, "person", 0), "most.*got 0"),
         (lambda: dp.PerUnit(LOGISTIC, "person", 2.5), "most.*2.5"),
+        (lambda: dp.PerUnit(LOGISTIC, " Record", 2), "cannot be called"),
         (lambda: dp.PerUnit(LOGISTIC, "", 2), "column that says whose"),
         (lambda: dp.PerUnit(LOGISTIC, None, 2), "column that says whose"),
         (lambda: dp.PerUnit(dp.PerUnit(LOGISTIC, "person", 2), "household", 2), "model of one record"),
-        (lambda: dp.PerUnit(LOGISTIC, "person", 2).group(np.zeros(3), [1, 2]), "one for each"),
+        (lambda: dp.PerUnit(LOGISTIC, "person", 2).group(np.zeros(3), [1, 2]), "differ in number"),
     ],
 )
 def test_mistakes_name_the_value(make, says):

@@ -12,7 +12,8 @@ import numpy as np
 from dpmcmc import privacy
 from dpmcmc.chain.kernel import KernelLike, State
 from dpmcmc.charge import OverBudget, Purse, of_draws
-from dpmcmc.models.base import ModelLike, unit_of
+from dpmcmc.models.base import ModelLike
+from dpmcmc.models.units import unit_of
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import Bound, Budget, Event, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic

@@ -21,7 +21,8 @@ from dpmcmc.likelihood.rehearsal import advice, rehearse
 from dpmcmc.likelihood.run import run
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum
 from dpmcmc.method import RunFailed, check_budget, posterior_of
-from dpmcmc.models.base import ModelLike, PyTree, unit_of
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.units import unit_of
 from dpmcmc.posterior import check_data
 from dpmcmc.privacy import Budget, Compose
 from dpmcmc.randomness import RandomSource

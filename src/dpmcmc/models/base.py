@@ -26,7 +26,6 @@ class ModelLike(Protocol):
     - ``response(record)`` and ``respond(x, responses)``: the outcome of a record as a number within [−1, 1], and
       records with the rows of x and these outcomes. The library then releases what outcomes look like, to begin near
       them;
-    - ``unit``: what a record stands for, such as a person with all that is known of them; "record" if left out;
     - ``weight(record)``: what its log likelihood is multiplied by, if it is; simulated outcomes are those of weight 1.
 
     Functions of a record see that record alone, the others none: one that closes over the data voids every guarantee.
@@ -129,8 +128,3 @@ def has(model: Any, name: str) -> bool:
 def model_name(model: Any) -> str:
     """What a release calls the model."""
     return type(model.model if isinstance(model, WithInit) else model).__name__
-
-
-def unit_of(model: Any) -> str:
-    """Whom a guarantee about one record of this model protects: what the model says, or that record."""
-    return str(getattr(model, "unit", None) or "record")

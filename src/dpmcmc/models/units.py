@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +19,7 @@ from dpmcmc.models.base import PyTree, WithInit, has
 from dpmcmc.records import identities, identities_of
 
 ROWS, COUNTS = "rows", "counts"
+RECORD = "record"  # the unit of all other models
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class PerUnit:
         release = dp.sample(people, people.encode(table), epsilon=1.0, delta=1e-6)
 
     ``unit`` is the column that says whose record it is, and what a guarantee calls it. Of a person with more than
-    ``most`` records, so many count, chosen at random. Parameters, priors and likelihood are those of ``model``: records
+    ``most`` records, so many count, chosen by chance. Parameters, priors and likelihood are those of ``model``: records
     are independent given the parameters, those of one person too.
 
     A record of this model is a person: ``{"rows": records (most, …), "counts": 1 or 0 for each of them}``, in random
@@ -47,6 +50,10 @@ class PerUnit:
             raise TypeError(f"PerUnit takes the model of one record, and init= is given to dp.sample; got {self.model}")
         if not isinstance(self.unit, str) or not self.unit.strip():
             raise TypeError(f"unit must be the name of the column that says whose record it is, got {self.unit!r}")
+        if self.unit.strip().casefold() == RECORD:
+            raise ValueError(
+                f"unit cannot be called {self.unit!r}, as guarantees for single records are: rename the column"
+            )
         if not isinstance(self.most, Integral) or isinstance(self.most, bool) or self.most < 1:
             raise ValueError(f"most must be a whole number of records, at least 1, got {self.most!r}")
 
@@ -57,24 +64,33 @@ class PerUnit:
 
     # records
 
-    def encode(self, table: Any, *arguments: Any, **settings: Any) -> dict[str, PyTree]:
-        """Persons from a table with a record in each row, read as ``model.encode`` does; settings are for that."""
-        return self.group(self.model.encode(table, *arguments, **settings), identities(table, self.unit))
+    def encode(self, table: Any, *arguments: Any, seed: int | None = None, **settings: Any) -> dict[str, PyTree]:
+        """Persons from a table with a record in each row, read as ``model.encode`` does; settings are for that.
 
-    def group(self, records: PyTree, of: Any, rng: np.random.Generator | None = None) -> dict[str, PyTree]:
-        """Persons from records of ``model``, one after another; ``of`` says whose each is, by numbers or text.
-
-        Guarantee: rows and their order are chosen for every person by itself, whatever the values are.
+        ``seed`` is that of :meth:`group`.
         """
-        codes = identities_of(of, self.unit)
-        lengths = {np.shape(leaf)[0] for leaf in jax.tree.leaves(records)}
-        if lengths != {len(codes)}:
-            raise ValueError(f"there are {sorted(lengths)} records and {len(codes)} identities: give one for each")
-        rng = np.random.default_rng() if rng is None else rng
-        shuffled = rng.permutation(len(codes))
-        ordered = shuffled[np.argsort(codes[shuffled], kind="stable")]  # by person, at random within each
+        records = self.model.encode(table, *arguments, **settings)
+        return self.group(records, identities(table, self.unit), seed)
+
+    def group(self, records: PyTree, of: Any, seed: int | None = None) -> dict[str, PyTree]:
+        """Persons from records of ``model``; ``of`` says whose each is, by numbers or text.
+
+        The same ``seed`` chooses the same rows again, as a chain that is resumed needs it.
+
+        Guarantee: for every seed, which rows of a person count and in which order depends on how many that person has
+        and on the seed, and not on anybody else.
+        """
+        persons, codes = np.unique(identities_of(of, self.unit), return_inverse=True)
+        if {np.shape(leaf)[0] for leaf in jax.tree.leaves(records)} != {len(codes)}:
+            raise ValueError(
+                f"records and identities ({self.unit!r}) differ in number: give one identity for each record"
+            )
         held = np.bincount(codes)
+        by_person = np.argsort(codes, kind="stable")
         first = np.cumsum(held) - held
+        number = np.arange(len(codes)) - np.repeat(first, held)  # which of the person's own records it is
+        chance = _chances(persons[codes[by_person]], number, seed)
+        ordered = by_person[np.lexsort((chance, codes[by_person]))]
         place = np.arange(self.most)
         counts = place < held[:, None]
         rows = ordered[first[:, None] + np.where(counts, place, 0)]
@@ -202,3 +218,17 @@ class PerUnit:
     @property
     def sample_prior(self) -> Callable[[Array], PyTree] | None:
         return getattr(self.model, "sample_prior", None)
+
+
+def _chances(persons: np.ndarray, numbers: np.ndarray, seed: int | None) -> np.ndarray:
+    """A number for each record that looks random, from the seed, its person and which of their records it is."""
+    key = secrets.token_bytes(32) if seed is None else hashlib.blake2b(repr(int(seed)).encode()).digest()[:32]
+    texts = (f"{number} {person}".encode() for person, number in zip(persons.tolist(), numbers.tolist(), strict=True))
+    found = b"".join(hashlib.blake2b(text, digest_size=8, key=key).digest() for text in texts)
+    return np.frombuffer(found, dtype=np.uint64)
+
+
+def unit_of(model: Any) -> str:
+    """Whom a guarantee about one record of this model protects: that record, or a person with all of theirs."""
+    inner = model.model if isinstance(model, WithInit) else model
+    return inner.unit if isinstance(inner, PerUnit) else RECORD

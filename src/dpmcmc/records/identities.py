@@ -1,4 +1,4 @@
-"""Whose record it is: a column as numbers, one for each person or other unit."""
+"""Whose record it is: a column of a table as labels of persons or other units."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ TEXT = Category(["a", "b"])  # a CSV file is read as such
 
 
 def identities(table: Any, name: str) -> np.ndarray:
-    """Numbers from 0 that are equal where the column's cells are; missing cells are refused.
+    """The labels in a column, numbers or text; missing cells are refused.
 
     Tables are those of :meth:`dpmcmc.Schema.encode`; cells are all numbers, all text, all dates or all booleans.
     """
-    return _codes(read(table, {name: TEXT})[name], name)
+    return _labels(read(table, {name: TEXT})[name], name)
 
 
 def identities_of(values: Any, name: str) -> np.ndarray:
     """The same of a column that stands for itself: an array, a series or a list."""
-    return _codes(read_column(values, name), name)
+    return _labels(read_column(values, name), name)
 
 
-def _codes(cells: Cells, name: str) -> np.ndarray:
+def _labels(cells: Cells, name: str) -> np.ndarray:
     what = f"column {name!r} says whose record it is"
     if cells.missing.any():
         raise ValueError(f"{what}, and has missing values: give every record an identity, one of its own if need be")
     if cells.kind not in (None, "text"):
         if np.any(np.abs(cells.values) > EXACT):
             raise ValueError(f"{what}, and numbers beyond 2⁵³ cannot be told apart: convert it to text first")
-        return np.unique(cells.values, return_inverse=True)[1]
-    if len(set(map(type, cells.values))) > 1 or not all(isinstance(cell, str | int) for cell in cells.values[:1]):
+        return cells.values
+    kinds = set(map(type, cells.values))
+    if kinds - {bool} == {int} or kinds == {bool}:
+        return np.array([str(cell) for cell in cells.values])
+    if kinds != {str}:
         raise TypeError(f"{what}, and its cells must all be text or all be whole numbers: convert it first")
-    known: dict[Any, int] = {}
-    return np.array([known.setdefault(cell, len(known)) for cell in cells.values], dtype=int)
+    return cells.values.astype(str)

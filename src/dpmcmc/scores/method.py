@@ -11,7 +11,8 @@ from functools import cached_property
 from dpmcmc.charge import Purse, of_releases
 from dpmcmc.geometry import check_real
 from dpmcmc.method import RunFailed, check_budget, posterior_of
-from dpmcmc.models.base import ModelLike, PyTree, unit_of
+from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.units import unit_of
 from dpmcmc.posterior import check_data
 from dpmcmc.privacy import Budget, GaussianFilter
 from dpmcmc.randomness import RandomSource
