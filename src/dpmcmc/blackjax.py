@@ -1,0 +1,220 @@
+"""Chains of private decisions in a BlackJAX loop: a plan and its records as ``SamplingAlgorithm(init, step)``.
+
+BlackJAX steps are functions that a loop may run in any order and number, for many chains at once, from keys that
+anybody may know. A guarantee needs decisions that are counted, with coins that nobody knows. So a step here asks a
+:class:`Meter` on the host before it decides: the meter charges the decision, or refuses it, and gives it random words
+that no other decision has.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.experimental import io_callback
+
+from dpmcmc.chain.kernel import State
+from dpmcmc.chain.plan import PlannedChains
+from dpmcmc.chain.pricing import PriceTable
+from dpmcmc.chain.run import chunk_length
+from dpmcmc.method import posterior_of
+from dpmcmc.models.base import PyTree, WithInit
+from dpmcmc.posterior import Posterior, precision_of, start
+from dpmcmc.randomness import RandomSource
+from dpmcmc.receipts import Guarantee, Receipt
+from dpmcmc.release import issued
+
+try:
+    from blackjax.base import SamplingAlgorithm
+except ImportError as error:
+    raise ImportError("dpmcmc.blackjax needs BlackJAX: pip install 'dpmcmc[blackjax]'") from error
+
+
+class PublicState(NamedTuple):
+    """One chain between two steps: released, every part of it. Nothing here is a function of unreleased values."""
+
+    position: PyTree
+    memory: PyTree
+
+
+class PublicInfo(NamedTuple):
+    """What a step released beside its state.
+
+    ``is_paid`` is False where the budget did not pay for the step, which then did not happen: the state is the one
+    before it, and is not a draw. The acceptance probability is private, and is not here.
+    """
+
+    is_accepted: Array
+    is_paid: Array
+
+
+class Meter:
+    """Charges every decision before it is made, and gives it secret random words of its own.
+
+    It counts what runs, not what a state says: a loop that starts again from an old state, or runs chains side by
+    side, pays for every decision. Words come from ChaCha20 with a key from the operating system, in blocks as
+    ``plan.sample`` draws them, so that the same ``seed`` gives the same words there and here.
+    """
+
+    def __init__(self, plan: PlannedChains, source: RandomSource, limit: float) -> None:
+        self.most, self.made, self.spent = plan.steps * plan.chains, 0, 0.0
+        self._limit, self._source = limit, source
+        self._shapes = plan.kernel.random_words(plan.n)
+        self._block = chunk_length(plan.steps) * plan.chains
+        self._lock = threading.Lock()
+        self._words: dict[str, np.ndarray] = {}
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a meter cannot be copied or pickled: its random words are for one decision each")
+
+    @property
+    def shapes(self) -> Any:
+        """What :meth:`pay` returns, to a compiler."""
+        words = {purpose: jax.ShapeDtypeStruct(shape, np.uint64) for purpose, shape in self._shapes.items()}
+        return jax.ShapeDtypeStruct((), np.bool_), words
+
+    def pay(self, price: Any, *depends_on: Any) -> tuple[np.bool_, dict[str, np.ndarray]]:
+        """Whether one more decision is paid for, and its random words."""
+        with self._lock:
+            after = (self.spent + float(price)) * (1 + 2**-50)
+            if self.made >= self.most or not after <= self._limit:
+                self._refuse()
+                return np.bool_(False), {name: np.zeros(shape, np.uint64) for name, shape in self._shapes.items()}
+            at = self.made % self._block
+            if at == 0:
+                self._next_block()
+            self.made, self.spent = self.made + 1, after
+            return np.bool_(True), {purpose: words[at] for purpose, words in self._words.items()}
+
+    def _next_block(self) -> None:
+        if self.made > 0:
+            self._source.advance()
+        self._words = {
+            purpose: self._source.random_words(purpose, (self._block, *shape))
+            for purpose, shape in self._shapes.items()
+        }
+
+    def _refuse(self) -> None:
+        self.most = self.made  # a filter that was at its end stays there, as in plan.sample
+        warnings.warn(
+            f"the budget is spent after {self.made} decisions: further steps do not move, and have is_paid=False",
+            stacklevel=1,
+        )
+
+
+class PrivateSamplingAlgorithm(SamplingAlgorithm):
+    """``SamplingAlgorithm(init, step)`` of a private chain, with what its decisions cost together.
+
+    ``guarantee`` and ``receipts`` are those of the plan: they cover all decisions that ``step`` ever makes, however it
+    is called, and may be given to another run as ``spent=``. ``decisions`` counts those that were made.
+    """
+
+    guarantee: Guarantee | None
+    no_guarantee: str
+    receipts: tuple[Receipt, ...]
+    _meter: Meter
+
+    @property
+    def decisions(self) -> int:
+        """Decisions made so far, of all chains together."""
+        return self._meter.made
+
+
+def as_sampling_algorithm(plan: PlannedChains, data: PyTree, *, seed: int | None = None) -> PrivateSamplingAlgorithm:
+    """The planned chains on ``data`` as a BlackJAX algorithm: ``init(position)`` and ``step(rng_key, state)``.
+
+        plan = dp.plan(model, n, dp.Budget(1.0, 1e-6), method=dp.dp_barker(step=0.1, clip=0.01), chains=1)
+        algorithm = dp.blackjax.as_sampling_algorithm(plan, data)
+        with jax.enable_x64(True):
+            final, (states, infos) = blackjax.util.run_inference_algorithm(
+                key, algorithm, num_steps=plan.steps, initial_position=model.init
+            )
+
+    Run it under jit, ``jax.lax.scan`` or a Python loop, with ``jax.vmap`` for several chains. The plan's chains × steps
+    decisions may be made, and no more: further steps do not move (:class:`PublicInfo`), and a warning says so.
+    Positions given to ``init`` must be public. ``seed`` repeats the random words, for tests and public data: no
+    guarantee then. Per-record values are computed anew in every step, since a state that kept them would hand them out;
+    ``plan.sample`` is up to twice as fast for that reason.
+
+    Guarantee: the plan's, for all states and infos of all steps together, under substitution of one record. It does not
+    rest on ``rng_key``, which draws proposals alone and need not be secret. Records enter a compiled loop when it
+    runs: the program, and caches of it, hold none.
+    """
+    if not isinstance(plan, PlannedChains):
+        raise TypeError(
+            f"plan must be that of a chain, dp.plan(..., method=dp.dp_barker(...)), got {type(plan).__name__}"
+        )
+    if plan.checkpoint is not None:
+        raise ValueError(
+            f"a BlackJAX loop writes no checkpoint, and the plan has checkpoint={str(plan.checkpoint)!r}: plan without"
+        )
+    posterior, source = posterior_of(plan, data), RandomSource(seed)
+    prices = None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter)
+    meter = Meter(plan, source, np.inf if prices is None else prices.limit)
+    algorithm = PrivateSamplingAlgorithm(_init(plan, posterior), _step(plan, posterior, meter, prices))
+    algorithm.receipts, algorithm._meter = plan.receipts, meter
+    statement = issued(plan.guarantee, source.reproducible)
+    algorithm.guarantee, algorithm.no_guarantee = statement["guarantee"], statement.get("no_guarantee", "")
+    return algorithm
+
+
+def _init(plan: PlannedChains, posterior: Posterior) -> Callable[..., PublicState]:
+    precision = precision_of(posterior)
+
+    def init(position: PyTree, rng_key: Array | None = None) -> PublicState:
+        _check_precision()
+        given = start(WithInit(plan.model, position), rng_key, precision)
+        return PublicState(given, plan.kernel.start(given))
+
+    return init
+
+
+def _step(
+    plan: PlannedChains, posterior: Posterior, meter: Meter, prices: PriceTable | None
+) -> Callable[[Array, PublicState], tuple[PublicState, PublicInfo]]:
+    kernel, model, temperature = plan.kernel, plan.model, plan.temperature
+    held = jax.tree.map(np.asarray, posterior)
+    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), held)
+
+    def price_of(key: Array, state: PublicState) -> Array:
+        """What the step costs, in the unit of the filter: from public values alone."""
+        if prices is None:
+            return jnp.asarray(0.0)
+        now = State(*state, cache=())
+        nothing = Posterior(model, None, temperature)  # where the cost varies, proposals read no records
+        shift = kernel.shift(model, temperature, now, kernel.propose(key, {}, nothing, now))
+        return prices(shift * (1 + 1e-6))  # the test may evaluate its bound in other roundings
+
+    def step(rng_key: Array, state: PublicState) -> tuple[PublicState, PublicInfo]:
+        _check_precision()
+        # the meter is given all that a decision depends on, so that jax.vmap asks it once for every chain
+        paid, words = io_callback(meter.pay, meter.shapes, price_of(rng_key, state), _bits(rng_key), state)
+        records = jax.pure_callback(lambda: held, shapes)
+        now = kernel.init(records, *state)
+        move = kernel.propose(rng_key, words, records, now)
+        later, accepted = kernel.decide(words, records, now, move)
+        released = PublicState(later.position, later.memory)
+        return jax.tree.map(lambda new, old: jnp.where(paid, new, old), released, state), PublicInfo(
+            accepted & paid, paid
+        )
+
+    return step
+
+
+def _bits(key: Array) -> Array:
+    typed = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    return jax.random.key_data(key) if typed else key
+
+
+def _check_precision() -> None:
+    if not jax.config.jax_enable_x64:
+        raise RuntimeError(
+            "private decisions are made in 64 bits: run the loop, init included, within `with jax.enable_x64(True):`, "
+            "or call jax.config.update('jax_enable_x64', True) first"
+        )
