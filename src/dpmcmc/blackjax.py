@@ -20,7 +20,7 @@ from jax import Array
 from jax.experimental import io_callback
 
 from dpmcmc.chain.kernel import State
-from dpmcmc.chain.plan import PlannedChains
+from dpmcmc.chain.method import ChainPlan
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.run import chunk_length
 from dpmcmc.method import posterior_of
@@ -62,7 +62,7 @@ class Meter:
     ``plan.sample`` draws them, so that the same ``seed`` gives the same words there and here.
     """
 
-    def __init__(self, plan: PlannedChains, source: RandomSource, limit: float) -> None:
+    def __init__(self, plan: ChainPlan, source: RandomSource, limit: float) -> None:
         self.most, self.made, self.spent = plan.steps * plan.chains, 0, 0.0
         self._limit, self._source = limit, source
         self._shapes = plan.kernel.random_words(plan.n)
@@ -73,19 +73,17 @@ class Meter:
     def __reduce__(self) -> Any:
         raise TypeError("a meter cannot be copied or pickled: its random words are for one decision each")
 
-    @property
-    def shapes(self) -> Any:
-        """What :meth:`pay` returns, to a compiler."""
-        words = {purpose: jax.ShapeDtypeStruct(shape, np.uint64) for purpose, shape in self._shapes.items()}
-        return jax.ShapeDtypeStruct((), np.bool_), words
+    def nothing(self) -> tuple[np.bool_, dict[str, np.ndarray]]:
+        """What :meth:`pay` returns where a decision is not paid for."""
+        return np.bool_(False), {purpose: np.zeros(shape, np.uint64) for purpose, shape in self._shapes.items()}
 
-    def pay(self, price: Any, *depends_on: Any) -> tuple[np.bool_, dict[str, np.ndarray]]:
+    def pay(self, price: float) -> tuple[np.bool_, dict[str, np.ndarray]]:
         """Whether one more decision is paid for, and its random words."""
         with self._lock:
-            after = (self.spent + float(price)) * (1 + 2**-50)
+            after = (self.spent + price) * (1 + 2**-50)
             if self.made >= self.most or not after <= self._limit:
                 self._refuse()
-                return np.bool_(False), {name: np.zeros(shape, np.uint64) for name, shape in self._shapes.items()}
+                return self.nothing()
             at = self.made % self._block
             if at == 0:
                 self._next_block()
@@ -126,7 +124,7 @@ class PrivateSamplingAlgorithm(SamplingAlgorithm):
         return self._meter.made
 
 
-def as_sampling_algorithm(plan: PlannedChains, data: PyTree, *, seed: int | None = None) -> PrivateSamplingAlgorithm:
+def as_sampling_algorithm(plan: ChainPlan, data: PyTree, *, seed: int | None = None) -> PrivateSamplingAlgorithm:
     """The planned chains on ``data`` as a BlackJAX algorithm: ``init(position)`` and ``step(rng_key, state)``.
 
         plan = dp.plan(model, n, dp.Budget(1.0, 1e-6), method=dp.dp_barker(step=0.1, clip=0.01), chains=1)
@@ -146,7 +144,7 @@ def as_sampling_algorithm(plan: PlannedChains, data: PyTree, *, seed: int | None
     rest on ``rng_key``, which draws proposals alone and need not be secret. Records enter a compiled loop when it
     runs: the program, and caches of it, hold none.
     """
-    if not isinstance(plan, PlannedChains):
+    if not isinstance(plan, ChainPlan):
         raise TypeError(
             f"plan must be that of a chain, dp.plan(..., method=dp.dp_barker(...)), got {type(plan).__name__}"
         )
@@ -164,7 +162,7 @@ def as_sampling_algorithm(plan: PlannedChains, data: PyTree, *, seed: int | None
     return algorithm
 
 
-def _init(plan: PlannedChains, posterior: Posterior) -> Callable[..., PublicState]:
+def _init(plan: ChainPlan, posterior: Posterior) -> Callable[..., PublicState]:
     precision = precision_of(posterior)
 
     def init(position: PyTree, rng_key: Array | None = None) -> PublicState:
@@ -176,11 +174,14 @@ def _init(plan: PlannedChains, posterior: Posterior) -> Callable[..., PublicStat
 
 
 def _step(
-    plan: PlannedChains, posterior: Posterior, meter: Meter, prices: PriceTable | None
+    plan: ChainPlan, posterior: Posterior, meter: Meter, prices: PriceTable | None
 ) -> Callable[[Array, PublicState], tuple[PublicState, PublicInfo]]:
     kernel, model, temperature = plan.kernel, plan.model, plan.temperature
     held = jax.tree.map(np.asarray, posterior)
-    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), held)
+    carried, nothing = _narrow(held), _narrow(meter.nothing())
+
+    def pay(price: Any, *depends_on: Any) -> Any:
+        return _narrow(meter.pay(float(np.ascontiguousarray(price).view(np.float64)[0])))
 
     def price_of(key: Array, state: PublicState) -> Array:
         """What the step costs, in the unit of the filter: from public values alone."""
@@ -194,8 +195,9 @@ def _step(
     def step(rng_key: Array, state: PublicState) -> tuple[PublicState, PublicInfo]:
         _check_precision()
         # the meter is given all that a decision depends on, so that jax.vmap asks it once for every chain
-        paid, words = io_callback(meter.pay, meter.shapes, price_of(rng_key, state), _bits(rng_key), state)
-        records = jax.pure_callback(lambda: held, shapes)
+        price = jax.lax.bitcast_convert_type(price_of(rng_key, state), jnp.uint32)
+        paid, words = _wide(io_callback(pay, _shapes(nothing), price, _bits(rng_key), state), meter.nothing())
+        records = _wide(jax.pure_callback(lambda: carried, _shapes(carried)), held)
         now = kernel.init(records, *state)
         move = kernel.propose(rng_key, words, records, now)
         later, accepted = kernel.decide(words, records, now, move)
@@ -207,13 +209,33 @@ def _step(
     return step
 
 
+def _narrow(tree: PyTree) -> PyTree:
+    """Leaves of 64 bits as pairs of 32: JAX would round others on threads where it has not been told to use 64."""
+    return jax.tree.map(lambda leaf: leaf.reshape(-1).view(np.uint32) if leaf.dtype.itemsize == 8 else leaf, tree)
+
+
+def _wide(narrow: PyTree, like: PyTree) -> PyTree:
+    """The leaves that :func:`_narrow` was given, in a compiled function."""
+
+    def leaf(found: Array, old: np.ndarray) -> Array:
+        if old.dtype.itemsize != 8:
+            return found
+        return jax.lax.bitcast_convert_type(found.reshape(*old.shape, 2), old.dtype)
+
+    return jax.tree.map(leaf, narrow, like)
+
+
+def _shapes(tree: PyTree) -> PyTree:
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), tree)
+
+
 def _bits(key: Array) -> Array:
     typed = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
     return jax.random.key_data(key) if typed else key
 
 
 def _check_precision() -> None:
-    if not jax.config.jax_enable_x64:
+    if jnp.result_type(float) != np.float64:
         raise RuntimeError(
             "private decisions are made in 64 bits: run the loop, init included, within `with jax.enable_x64(True):`, "
             "or call jax.config.update('jax_enable_x64', True) first"

@@ -9,7 +9,7 @@ Guide: docs/guides/scikit-learn.md.
 """
 
 try:
-    import sklearn as _
+    import sklearn  # noqa: F401
 except ImportError as error:
     raise ImportError("dpmcmc.sklearn needs scikit-learn: pip install 'dpmcmc[sklearn]'") from error
 

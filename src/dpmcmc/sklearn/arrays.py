@@ -16,7 +16,12 @@ from sklearn.exceptions import DataConversionWarning
 
 def matrix(X: Any) -> np.ndarray:
     """X as float64, one row a record; finite."""
-    array = as_numbers(X, "X")
+    return as_numbers(rows(X), "X")
+
+
+def rows(X: Any) -> np.ndarray:
+    """X as an array of any type, one row a record."""
+    array = as_array(X, "X")
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead: X has shape {array.shape}. Reshape your data either "

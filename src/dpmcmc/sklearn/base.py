@@ -18,7 +18,7 @@ from dpmcmc.quality import NOT_USABLE
 from dpmcmc.records import Schema
 from dpmcmc.release import Release
 from dpmcmc.sampling import sample
-from dpmcmc.sklearn.arrays import matrix
+from dpmcmc.sklearn.arrays import rows
 from dpmcmc.sklearn.declared import Declared, declare
 
 ROWS = 1024  # predicted at once, for all draws
@@ -63,13 +63,20 @@ class PrivateEstimator(BaseEstimator):
     n_draws: int | None
     method: Any
     random_state: Any
+    coef_: Any
+    intercept_: Any
+    model_: Any
 
     def fit(self, X: Any, y: Any) -> Any:
         """Spend the budget on one release of the records, and keep what it says."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         self._check_budget()
-        outcomes, declared = self._outcomes(y), self._declare(X)
+        self.__dict__.pop("release_", None)  # a fit that fails leaves none behind, with other columns or classes
+        self._note_columns(X, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        declared = declare(self.bounds, None if names is None else tuple(map(str, names)), self.n_features_in_)
+        outcomes = self._outcomes(y)
         model = self._model(declared)
         encoded = {"x": declared.encode(X), "y": model.encode_outcome(outcomes, "y")}
         if len(encoded["x"]) != len(outcomes):
@@ -89,6 +96,7 @@ class PrivateEstimator(BaseEstimator):
             progress=False,
         )
         self._keep(declared, model, self._stated(release))
+        _warn_of(self.release_)
         return self
 
     def _check_budget(self) -> None:
@@ -100,11 +108,9 @@ class PrivateEstimator(BaseEstimator):
         if self.n_draws is not None and not (self.n_draws >= 1 and self.n_draws == int(self.n_draws)):
             raise ValueError(f"n_draws must be a whole number of at least 1, or None, got {self.n_draws!r}")
 
-    def _declare(self, X: Any, reset: bool = True) -> Declared:
-        """The columns of X, whose names and number scikit-learn notes; no value is read."""
-        validate_data(self, X if hasattr(X, "columns") else matrix(X), reset=reset, skip_check_array=True)
-        names = getattr(self, "feature_names_in_", None)
-        return declare(self.bounds, None if names is None else tuple(map(str, names)), self.n_features_in_)
+    def _note_columns(self, X: Any, reset: bool) -> None:
+        """scikit-learn notes, or compares, the names and the number of the columns; no value is read."""
+        validate_data(self, X if hasattr(X, "columns") else rows(X), reset=reset, skip_check_array=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "release_")
@@ -127,10 +133,6 @@ class PrivateEstimator(BaseEstimator):
         self.coef_, self.intercept_ = slopes.mean(axis=(1, 2)), float(draws["intercept"].mean())
         self.coef_interval_ = _interval(slopes)
         self.intercept_interval_ = _interval(draws["intercept"][None])[0]
-        if release.guarantee is None:
-            warnings.warn(f"no privacy guarantee: {release.no_guarantee}", NoGuaranteeWarning, stacklevel=3)
-        if release.quality.verdict == NOT_USABLE:
-            warnings.warn(f"the release is not usable. {release.quality.reason}", NotUsableWarning, stacklevel=3)
 
     @property
     def coefficients_(self) -> OriginalScale:
@@ -145,16 +147,14 @@ class PrivateEstimator(BaseEstimator):
     def _original_draws(self) -> dict[str, np.ndarray]:
         """η = θ₀ + Σ θⱼ (xⱼ − cⱼ)/hⱼ as intercept and slopes of x; times half the range of a real outcome."""
         draws, (centre, half) = self._draws(), self._outcome_scale()
-        slopes = {
-            name: half * draws[name] * 2 / (high - low) for name, (low, high) in self.declared_.bounds.items()
-        }
+        slopes = {name: half * draws[name] * 2 / (high - low) for name, (low, high) in self.declared_.bounds.items()}
         shift = sum(slopes[name] * (low + high) / 2 for name, (low, high) in self.declared_.bounds.items())
         return {"intercept": centre + half * draws["intercept"] - shift} | slopes
 
     def _average(self, X: Any, of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Averages over the draws of a function of the linear predictors (row, draw), with one row for each of X."""
         check_is_fitted(self)
-        self._declare(X, reset=False)
+        self._note_columns(X, reset=False)
         x, draws = self.declared_.encode(X), self._draws()
         slopes = np.stack([draws[name].ravel() for name in self.declared_.bounds])
         parts = [of(x[at : at + ROWS] @ slopes + draws["intercept"].ravel()) for at in range(0, len(x), ROWS)]
@@ -171,6 +171,14 @@ class PrivateEstimator(BaseEstimator):
     @abstractmethod
     def _model(self, declared: Declared) -> Regression:
         """The model of the columns."""
+
+
+def _warn_of(release: Release) -> None:
+    """What whoever called fit must not overlook."""
+    if release.guarantee is None:
+        warnings.warn(f"no privacy guarantee: {release.no_guarantee}", NoGuaranteeWarning, stacklevel=3)
+    if release.quality.verdict == NOT_USABLE:
+        warnings.warn(f"the release is not usable. {release.quality.reason}", NotUsableWarning, stacklevel=3)
 
 
 def _interval(draws: np.ndarray) -> np.ndarray:

@@ -99,7 +99,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The more probable class."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        more_probable = (self.decision_function(X) > 0).astype(int)
+        return self.classes_[more_probable]
 
 
 def _log_probabilities(eta: np.ndarray) -> np.ndarray:

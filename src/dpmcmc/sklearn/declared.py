@@ -10,7 +10,7 @@ import numpy as np
 
 from dpmcmc.models.covariates import Bounds, Covariates, check_bounds
 from dpmcmc.records import Boolean, Schema
-from dpmcmc.sklearn.arrays import matrix
+from dpmcmc.sklearn.arrays import matrix, rows
 
 EXAMPLE = "bounds=(0, 1) for all columns, bounds=[(18, 90), (0, 200)], or {'age': (18, 90), 'income': (0, 200)}"
 
@@ -25,10 +25,11 @@ class Declared:
     def encode(self, X: Any) -> np.ndarray:
         """The covariates of the model: columns scaled to [−1, 1] by their bounds, values outside moved to them."""
         if self.schema is None:
-            table: Any = dict(zip(self.bounds, matrix(X).T, strict=True))
-        else:
-            table = self.schema.encode(X if hasattr(X, "columns") else dict(zip(self.bounds, np.asarray(X).T)))
-        return Covariates(self.bounds).encode(table)
+            return Covariates(self.bounds).encode(self._named(matrix(X)))
+        return Covariates(self.bounds).encode(self.schema.encode(X if hasattr(X, "columns") else self._named(rows(X))))
+
+    def _named(self, array: np.ndarray) -> dict[str, np.ndarray]:
+        return dict(zip(self.bounds, array.T, strict=True))
 
 
 def declare(bounds: Any, names: tuple[str, ...] | None, count: int) -> Declared:

@@ -61,8 +61,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The expected outcome of each row, averaged over the posterior draws."""
-        centre, half = self._outcome_scale() if hasattr(self, "model_") else (0.0, 1.0)
-        return centre + half * self._average(X, lambda eta: eta.mean(axis=1))
+        means = self._average(X, lambda eta: eta.mean(axis=1))
+        centre, half = self._outcome_scale()
+        return centre + half * means
 
 
 class PrivatePoissonRegressor(RegressorMixin, PrivateEstimator):
