@@ -180,7 +180,7 @@ def _step(
     held = jax.tree.map(np.asarray, posterior)
     carried, nothing = _narrow(held), _narrow(meter.nothing())
 
-    def pay(price: Any, *depends_on: Any) -> Any:
+    def pay(price: Any, depends_on: Any) -> Any:
         return _narrow(meter.pay(float(np.ascontiguousarray(price).view(np.float64)[0])))
 
     def price_of(key: Array, state: PublicState) -> Array:
@@ -194,17 +194,17 @@ def _step(
 
     def step(rng_key: Array, state: PublicState) -> tuple[PublicState, PublicInfo]:
         _check_precision()
-        # the meter is given all that a decision depends on, so that jax.vmap asks it once for every chain
         price = jax.lax.bitcast_convert_type(price_of(rng_key, state), jnp.uint32)
-        paid, words = _wide(io_callback(pay, _shapes(nothing), price, _bits(rng_key), state), meter.nothing())
+        # the meter is given a part of all that a decision depends on, so that jax.vmap asks it once for every chain
+        depends_on = jax.tree.map(lambda leaf: jnp.ravel(leaf)[:1], (_bits(rng_key), state))
+        paid, words = _wide(io_callback(pay, _shapes(nothing), price, depends_on), meter.nothing())
         records = _wide(jax.pure_callback(lambda: carried, _shapes(carried)), held)
         now = kernel.init(records, *state)
         move = kernel.propose(rng_key, words, records, now)
         later, accepted = kernel.decide(words, records, now, move)
         released = PublicState(later.position, later.memory)
-        return jax.tree.map(lambda new, old: jnp.where(paid, new, old), released, state), PublicInfo(
-            accepted & paid, paid
-        )
+        kept = jax.tree.map(lambda new, old: jnp.where(paid, new, old), released, state)
+        return kept, PublicInfo(accepted & paid, paid)
 
     return step
 

@@ -65,6 +65,11 @@ def test_refusals_say_nothing_of_the_values(estimator, X, y, error):
     assert refused.value.__cause__ is None
 
 
+def test_the_length_of_a_text_is_not_told():
+    with pytest.raises(ValueError, match="X has dtype str_, and must hold numbers"):
+        LINEAR.fit([["a" * 4321, 1.0]] * 50, ONES)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

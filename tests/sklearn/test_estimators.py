@@ -155,6 +155,14 @@ def test_a_verdict_of_not_usable_is_a_warning_with_its_reason():
 
 
 @pytest.mark.filterwarnings("ignore::dpmcmc.sklearn.NotUsableWarning")
+def test_a_fit_keeps_no_record():
+    kept = pickle.dumps(PrivateLogisticRegression(**BUDGET | CHEAP).fit(SMALL, LABELS))
+    encoded = dp.models.Covariates(BOUNDS).encode(SMALL)
+    for table in (SMALL.to_numpy(), encoded):
+        assert not any(value.tobytes() in kept for value in table.ravel())
+
+
+@pytest.mark.filterwarnings("ignore::dpmcmc.sklearn.NotUsableWarning")
 def test_pipelines_and_cross_validation_run_one_release_for_each_fit(monkeypatch):
     from dpmcmc.sklearn import base
 

@@ -59,7 +59,8 @@ def as_numbers(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}")
     if array.dtype.kind not in "biufO":
-        raise ValueError(f"{name} has dtype {array.dtype}, and must hold numbers: encode it by a rule fixed beforehand")
+        kind = array.dtype.type.__name__  # without the length of its longest text
+        raise ValueError(f"{name} has dtype {kind}, and must hold numbers: encode it by a rule fixed beforehand")
     try:
         with np.errstate(all="ignore"):
             numbers = array.astype(np.float64)

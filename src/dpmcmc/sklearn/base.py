@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any
@@ -33,7 +33,7 @@ class NoGuaranteeWarning(UserWarning):
     """A fit that has no privacy guarantee, for the reason that the warning gives."""
 
 
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(BaseEstimator, ABC):
     """A regression whose fit is one private release of the records.
 
     Parameters that all of them have, beside ``epsilon`` and ``delta``, the budget of one fit:
