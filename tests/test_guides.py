@@ -9,6 +9,7 @@ import pytest
 import dpmcmc as dp
 from dpmcmc.algorithms import ALGORITHMS
 from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
+from tests.scores.settings import few_simulated  # noqa: F401  (a fixture)
 
 GUIDES = Path(__file__).parents[1] / "docs" / "guides"
 
@@ -59,6 +60,22 @@ def test_persons():
     space, _ = run_guide("persons.md")
     assert str(space["release"].guarantee) in (GUIDES / "persons.md").read_text()
     assert space["release"].settings["n"] == 8000
+
+
+@pytest.mark.usefixtures("few_simulated")
+def test_scikit_learn():
+    space, blocks = run_guide("scikit-learn.md")
+    assert len(lines(blocks[0])) <= 12
+    assert str(space["model"].release_.guarantee) in (GUIDES / "scikit-learn.md").read_text()
+    assert space["model"].predict_proba(space["new"]).shape == (2, 2)
+    assert space["each"].epsilon * space["folds"].get_n_splits() == 1.0
+
+
+def test_a_blackjax_loop():
+    space, _ = run_guide("blackjax.md")
+    assert space["algorithm"].decisions == space["plan"].steps * space["plan"].chains
+    assert space["infos"].is_paid.all()
+    assert space["algorithm"].guarantee == space["plan"].guarantee
 
 
 def test_an_algorithm_in_forty_lines(tmp_path):

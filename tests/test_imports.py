@@ -22,6 +22,7 @@ LAYERS = [
     {"chain", "likelihood", "scores", "variational"},
     {"algorithms", "methods"},
     {"sampling"},
+    {"blackjax", "sklearn"},
     {"commands"},
     {"cli"},
 ]

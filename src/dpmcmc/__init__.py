@@ -65,10 +65,12 @@ _HOME = {
 _MODULES = {
     "acceptance": "chain.acceptance",
     "algorithms": "algorithms",
+    "blackjax": "blackjax",
     "metrics": "metrics",
     "models": "models",
     "privacy": "privacy",
     "proposals": "chain.proposals",
+    "sklearn": "sklearn",
     "variational": "variational",
 }
 
@@ -94,9 +96,11 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from dpmcmc import algorithms as algorithms
+    from dpmcmc import blackjax as blackjax
     from dpmcmc import metrics as metrics
     from dpmcmc import models as models
     from dpmcmc import privacy as privacy
+    from dpmcmc import sklearn as sklearn
     from dpmcmc import variational as variational
     from dpmcmc.algorithms import dp_barker as dp_barker
     from dpmcmc.algorithms import dp_barker_minibatch as dp_barker_minibatch

@@ -74,7 +74,8 @@ def receipts_of(spent: Any) -> tuple[Receipt, ...]:
     """The receipts of a fit or release, or of several; refused where one was made without a guarantee."""
     found: list[Receipt] = []
     spent = () if spent is None else spent
-    for one in spent if isinstance(spent, tuple | list) else (spent,):
+    several = isinstance(spent, tuple | list) and not hasattr(spent, "receipts")
+    for one in spent if several else (spent,):
         if not hasattr(one, "guarantee") or not hasattr(one, "receipts") or hasattr(one, "sample"):
             raise TypeError(f"spent= takes what was released, a fit or a release; got {type(one).__name__}")
         if one.guarantee is None:
