@@ -5,12 +5,17 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
+
+import jax
+import numpy as np
 
 from dpmcmc.models.numpyro.arguments import Argument, Arguments
 from dpmcmc.models.numpyro.sites import refuse
 from dpmcmc.records import Schema
 
+ARRAYS = (np.ndarray, jax.Array)
 
 def bound(
     model: Callable[..., Any],
@@ -67,8 +72,13 @@ def _argument(
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value holds many numbers, and so might hold records."""
-    return getattr(value, "ndim", 0) > 0 or hasattr(value, "columns")
+    """Whether a value is an array or a data frame, or holds some, and so might hold records."""
+    leaves = jax.tree.leaves(value) if isinstance(value, dict | list | tuple) else [value]
+    return any(np.ndim(leaf) > 0 if isinstance(leaf, ARRAYS) else _is_frame(leaf) for leaf in leaves)
+
+
+def _is_frame(value: Any) -> bool:
+    return not isinstance(value, type | ModuleType) and hasattr(value, "columns") and hasattr(value, "__getitem__")
 
 
 def check_closed(model: Callable[..., Any]) -> None:

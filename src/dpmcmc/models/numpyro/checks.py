@@ -22,7 +22,7 @@ def prior_draws(program: Program) -> Theta:
     """Positions that are drawn from the prior, one a row."""
     somewhere = program.arguments.public(1)
     drawn = jax.jit(jax.vmap(lambda key: program.draw_prior(key, somewhere)))
-    with telling_errors("its prior cannot be drawn from"):
+    with telling_errors("it fails with a single record"):
         return jax.device_get(drawn(jax.random.split(jax.random.key(0), DRAWS)))
 
 
@@ -96,6 +96,13 @@ def latent_values(program: Program, theta: Theta, records: Records) -> dict[str,
 
 
 def _compare(together: tuple[Any, Any, Any], alone: tuple[Any, Any, Any]) -> None:
+    for part in (1, 2):
+        for site, value in together[part].items():
+            if not _same(jnp.broadcast_to(value, np.shape(alone[part][site])), alone[part][site]):
+                refuse(
+                    f"the prior of site {site!r} depends on records, or on how many there are",
+                    "state it from public knowledge, with numbers or constants=",
+                )
     for site, rows in together[0].items():
         if not _same(rows, alone[0][site]):
             refuse(
@@ -103,14 +110,6 @@ def _compare(together: tuple[Any, Any, Any], alone: tuple[Any, Any, Any]) -> Non
                 "whatever is computed from all records (their mean, largest value, number or order) must be a public "
                 "constant (constants=) or a column that is declared",
             )
-    for part in (1, 2):
-        for site, value in together[part].items():
-            if not _same(jnp.broadcast_to(value, np.shape(alone[part][site])), alone[part][site]):
-                which = f"the prior of site {site!r}" if site else "the support of a latent site"
-                refuse(
-                    f"{which} depends on records, or on how many there are",
-                    "state it from public knowledge, with numbers or constants=",
-                )
 
 
 def _same(one: Any, other: Any) -> bool:

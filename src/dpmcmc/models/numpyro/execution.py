@@ -17,10 +17,10 @@ _one_at_a_time = threading.RLock()  # NumPyro keeps its handlers in one list for
 
 
 class Run(NamedTuple):
-    """The sites of one run by name, and the log determinant of the map from positions to values."""
+    """The sites of one run by name, and the log determinants of the maps from positions to values."""
 
     sites: Mapping[str, Any]
-    log_det: Any
+    log_dets: Mapping[str, Array]
 
 
 class Unobserved(Messenger):
@@ -45,21 +45,21 @@ def run(
 ) -> Run:
     """Run ``model``. Latent sites are at unconstrained ``positions`` where given, and else drawn with ``key``, as are
     the observed sites named in ``drawn``. Handlers of whoever calls do not reach it."""
-    log_dets: list[Any] = [jnp.zeros(())]
+    log_dets: dict[str, Array] = {}
 
     def constrained(site: Any) -> Any:
         if positions is None or site["type"] != "sample" or site["name"] not in positions:
             return None
         transform, position = biject_to(site["fn"].support), positions[site["name"]]
         value = transform(position)
-        log_dets.append(jnp.sum(transform.log_abs_det_jacobian(position, value)))
+        log_dets[site["name"]] = jnp.sum(transform.log_abs_det_jacobian(position, value))
         return value
 
     inner = handlers.substitute(Unobserved(model, drawn), substitute_fn=constrained)
     seeded = inner if key is None else handlers.seed(inner, key)
     with _one_at_a_time, handlers.block():
         sites = handlers.trace(seeded).get_trace(**arguments)
-    return Run(sites, sum(log_dets))
+    return Run(sites, log_dets)
 
 
 def log_prob(site: Any) -> Array:

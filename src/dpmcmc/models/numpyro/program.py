@@ -43,9 +43,10 @@ class Program:
         return jnp.sum(jnp.moveaxis(density, frame.dim, 0).reshape(frame.size, -1), axis=1)
 
     def priors(self, theta: Theta, records: Records) -> dict[str, Array]:
-        """Site by site, the log density of latent values; and, as the last, that of the map from positions."""
-        sites, log_det = self._run(theta, records)
-        return {site.name: jnp.sum(log_prob(sites[site.name])) for site in self.sites.latent} | {"": log_det}
+        """Site by site, the log density of positions: that of the values, and the log determinant of the map to them."""
+        sites, log_dets = self._run(theta, records)
+        names = [site.name for site in self.sites.latent]
+        return {name: jnp.sum(log_prob(sites[name])) + log_dets[name] for name in names}
 
     def values(self, theta: Theta, records: Records) -> dict[str, Array]:
         """The values of latent sites, and of deterministic ones outside the plate."""

@@ -32,11 +32,12 @@ class Site:
 
     name: str
     kind: str  # latent, observed, factor or deterministic
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of its value
     plates: tuple[str, ...]
     discrete: bool = False
     real: bool = True
     weighted: bool = False
+    law_shape: tuple[int, ...] | None = None  # of what its distribution draws
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,8 @@ def _site(site: Any) -> Site:
         return Site(site["name"], "deterministic", shape, plates)
     kind = "latent" if not site["is_observed"] else "factor" if is_factor(site) else "observed"
     weighted = site["scale"] is not None or isinstance(_inside(site["fn"], MaskedDistribution), MaskedDistribution)
-    return Site(site["name"], kind, shape, plates, bool(site["fn"].support.is_discrete), is_real(site), weighted)
+    law, discrete = tuple(site["fn"].shape()), bool(site["fn"].support.is_discrete)
+    return Site(site["name"], kind, shape, plates, discrete, is_real(site), weighted, law)
 
 
 def _inside(distribution: Any, stop: Any = ()) -> Any:
@@ -192,3 +194,9 @@ def _check(site: Site, with_more: Site, plate: str) -> None:
             "prior, by the distribution of a site"
         )
         refuse(f"{what} outside the plate {plate!r}", remedy)
+    elif site.kind == "observed" and site.shape != site.law_shape:
+        refuse(
+            f"site {name} observes values of shape {site.shape}, and its distribution with 2 records has the shape "
+            f"{site.law_shape}",
+            "each record must be one entry along the plate; look at to_event, and at dim= of the plates",
+        )
