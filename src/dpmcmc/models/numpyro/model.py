@@ -143,7 +143,7 @@ class NumPyroModel:
         theta = {name: release.draws[name][:, release.warmup :] for name in self.names}
         with jax.enable_x64(True):
             values = jax.device_get(jax.jit(jax.vmap(jax.vmap(self.values)))(theta))
-        return OriginalScale.of(release, values)
+        return OriginalScale.of(release, {site: values[site] for site in self.of_parameters})
 
     def unconstrained(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The position of latent values, by site: ``init=model.unconstrained({"sigma": 2.0, ...})``."""
