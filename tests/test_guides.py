@@ -9,6 +9,7 @@ import pytest
 import dpmcmc as dp
 from dpmcmc.algorithms import ALGORITHMS
 from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
+from tests.scores.settings import few_simulated  # noqa: F401  (a fixture)
 
 GUIDES = Path(__file__).parents[1] / "docs" / "guides"
 
@@ -50,6 +51,17 @@ def test_a_regression_by_formula(tmp_path, monkeypatch):
     assert list(space["coefficients"].draws) == ["intercept", "age", "plan[basic]", "plan[full]", "age:income"]
     assert space["outcomes"].shape[1] == 2
     assert space["again"].draws["age"].shape == space["release"].draws["age"].shape
+
+
+@pytest.mark.usefixtures("few_simulated")
+def test_a_numpyro_model():
+    space, _ = run_guide("numpyro.md")
+    assert space["release"].guarantee is not None
+    assert str(space["model"]) in (GUIDES / "numpyro.md").read_text()
+    assert list(space["sites"].draws) == ["slope", "sigma", "level"]
+    assert np.all(space["sites"].draws["sigma"] > 0)
+    assert space["sites"].draws["level"].shape[2:] == (2,)
+    assert "site 'income' changes when other records change" in space["refusal"]
 
 
 def test_an_algorithm_in_forty_lines(tmp_path):

@@ -35,8 +35,8 @@ def hierarchical(school, hours, score=None, *, schools=GROUPS):
 
 def mixture(waiting):
     weights = numpyro.sample("weights", dist.Dirichlet(jnp.array([4.0, 4.0])))
-    ordered = dist.transforms.OrderedTransform()
-    centres = numpyro.sample("centres", dist.TransformedDistribution(dist.Normal(0, 2).expand([2]).to_event(1), ordered))
+    two = dist.Normal(0, 2).expand([2]).to_event(1)
+    centres = numpyro.sample("centres", dist.TransformedDistribution(two, dist.transforms.OrderedTransform()))
     width = numpyro.sample("width", dist.Gamma(8.0, 10.0))
     with numpyro.plate("records", len(waiting)):
         parts = dist.Normal(centres, width)

@@ -191,6 +191,13 @@ def seen_twice(y):
         numpyro.sample("two", dist.Normal(1.0, s), obs=y)
 
 
+def later_first(x, y):
+    s = sigma()
+    with numpyro.plate("records", len(y)):
+        numpyro.sample("y", dist.Normal(x, s), obs=y)
+        numpyro.sample("x", dist.Normal(0.0, 1.0), obs=x)
+
+
 def no_prior(y):
     s = numpyro.param("s", 1.0)
     with numpyro.plate("records", len(y)):
@@ -258,7 +265,7 @@ REFUSED = {
     imputed: "site 'y_unobserved' is latent and has a value for each record.*marginalise",
     undeclared_outcome: "site 'z' is latent .*declare its argument in the schema",
     discrete_parameter: "site 'count' is latent and discrete.*continuous prior",
-    observed_without_a_plate: r"site 'y' is observed outside the plate 'records'.*numpyro\.plate\('records', len\(y\)\)",
+    observed_without_a_plate: r"site 'y' is observed outside the plate 'records'.*with numpyro\.plate\('records'",
     process: "site 'y' is observed outside the plate 'records'",
     no_plate: r"no plate called 'records' \(plates: none\): put the observed sites into",
     another_plate: r"no plate called 'records' \(plates: 'data'\).*plate=",
@@ -278,6 +285,7 @@ REFUSED = {
     outcomes_from_outside: "site 'y' observes what is no argument .*obs=",
     function_of_the_outcome: "site 'y' observes what is no argument .*without a function around it",
     seen_twice: "two sites observe the argument 'y': observe each argument once",
+    later_first: "site 'y' depends on the argument 'x', which site 'x' observes after it: put site 'x' first",
     no_prior: r"'s': numpyro\.param is a parameter without a prior; make it a numpyro\.sample",
     improper: "site 's' has an improper prior: give it a proper one",
     scaled_prior: "the prior of site 'sigma' is scaled or masked",
@@ -308,6 +316,7 @@ def test_what_is_refused_says_which_site_and_what_to_do(model):
         ({"constants": {"y": 3}}, ValueError, "'y' is given as a constant and declared as a column"),
         ({"stacked": {"y": "x"}}, TypeError, "takes a list of columns, got 'x'"),
         ({"stacked": {"y": ["z"]}}, ValueError, "declares no column 'z'"),
+        ({"stacked": {"y": ["x", "x"]}}, ValueError, "'x' is given to the model twice"),
         ({"stacked": {"z": ["x"]}}, ValueError, "has no argument 'z'"),
         ({"schema": dp.Schema(q=dp.Number(0, 1))}, ValueError, "its argument 'y' is no declared column"),
     ],

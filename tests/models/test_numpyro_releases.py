@@ -1,4 +1,4 @@
-"""Private releases of NumPyro models: what runs is what is charged, worst neighbours, and the posterior is recovered."""
+"""Private releases of NumPyro models: what runs is what is charged, worst neighbours, and what is recovered."""
 
 import jax
 import numpy as np

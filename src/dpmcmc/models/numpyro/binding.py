@@ -17,6 +17,7 @@ from dpmcmc.records import Schema
 
 ARRAYS = (np.ndarray, jax.Array)
 
+
 def bound(
     model: Callable[..., Any],
     schema: Schema,
@@ -43,6 +44,10 @@ def bound(
     if not found:
         declared = ", ".join(map(repr, schema))
         refuse(f"none of its arguments is a declared column ({declared})", "name its arguments as the columns")
+    columns = [column for argument in found for column, _ in argument.columns]
+    twice = sorted({column for column in columns if columns.count(column) > 1})
+    if twice:
+        raise ValueError(f"the column {twice[0]!r} is given to the model twice: use it in one argument")
     return Arguments(found, dict(constants))
 
 

@@ -31,7 +31,7 @@ def arguments_observed(program: Program, theta: Theta) -> dict[str, str]:
     records = program.arguments.public(RECORDS)
     given = jax.device_get(program.arguments.given(records))
     with telling_errors(f"it fails with {RECORDS} records"):
-        seen = jax.device_get(jax.jit(program.observed_values)(theta, records))
+        seen = jax.device_get(jax.jit(lambda at, rows: program.observed_values(program.at(at, rows)))(theta, records))
     found: dict[str, str] = {}
     for site, value in seen.items():
         same = [name for name in program.arguments.names if np.array_equal(given[name], value)]
@@ -45,6 +45,25 @@ def arguments_observed(program: Program, theta: Theta) -> dict[str, str]:
             refuse(f"two sites observe the argument {same[0]!r}", "observe each argument once")
         found[site] = same[0]
     return found
+
+
+def check_order(program: Program, argument_of: dict[str, str], theta: Theta) -> None:
+    """Refuse sites that depend on what a later site observes: outcomes are simulated in the order of the sites."""
+    names = list(argument_of)
+    if len(names) < 2:
+        return
+    one, other = program.arguments.public(RECORDS), program.arguments.public(2 * RECORDS)
+    rows = jax.jit(lambda records: program.likelihoods(program.at(theta, records)))
+    before = jax.device_get(rows(one))
+    for at, site in enumerate(names[1:], 1):
+        argument = argument_of[site]
+        after = jax.device_get(rows(one | {argument: other[argument][:RECORDS]}))
+        for earlier in names[:at]:
+            if not _same(before[earlier], after[earlier]):
+                refuse(
+                    f"site {earlier!r} depends on the argument {argument!r}, which site {site!r} observes after it",
+                    f"put site {site!r} first, so that records can be simulated in the order of the sites",
+                )
 
 
 def check_independent(program: Program, argument_of: dict[str, str], draws: Theta) -> None:
@@ -72,14 +91,21 @@ def of_parameters(program: Program, theta: Theta) -> tuple[str, ...]:
     latent = tuple(site.name for site in program.sites.latent)
     if not program.sites.deterministic:
         return latent
-    one, other = (jax.device_get(jax.jit(program.values)(theta, program.arguments.public(n))) for n in (5, 7))
+    values = jax.jit(lambda records: program.values(program.at(theta, records)))
+    one, other = (jax.device_get(values(program.arguments.public(n))) for n in (5, 7))
     same = [s.name for s in program.sites.deterministic if np.array_equal(one[s.name], other[s.name], equal_nan=True)]
     return (*latent, *same)
 
 
 def _together(program: Program, theta: Theta, records: Records) -> tuple[Any, Any, Any]:
-    rows = program.likelihoods(theta, records)
-    return rows, program.priors(theta, records), latent_values(program, theta, records)
+    """What records and priors have for densities, and the latent values, site by site."""
+    ran = program.at(theta, records)
+    values = program.values(ran)
+    return (
+        program.likelihoods(ran),
+        program.priors(ran),
+        {site.name: values[site.name] for site in program.sites.latent},
+    )
 
 
 def _alone(program: Program, theta: Theta, records: Records) -> tuple[Any, Any, Any]:
@@ -88,11 +114,6 @@ def _alone(program: Program, theta: Theta, records: Records) -> tuple[Any, Any, 
         return {site: row[0] for site, row in rows.items()}, priors, values
 
     return jax.vmap(one)(records)
-
-
-def latent_values(program: Program, theta: Theta, records: Records) -> dict[str, Any]:
-    values = program.values(theta, records)
-    return {site.name: values[site.name] for site in program.sites.latent}
 
 
 def _compare(together: tuple[Any, Any, Any], alone: tuple[Any, Any, Any]) -> None:

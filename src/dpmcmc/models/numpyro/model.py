@@ -15,7 +15,7 @@ from jax import Array
 from dpmcmc.models.formula.original import OriginalScale
 from dpmcmc.models.numpyro.arguments import Argument, Records, from_units, to_units
 from dpmcmc.models.numpyro.binding import bound
-from dpmcmc.models.numpyro.checks import arguments_observed, check_independent, of_parameters, prior_draws
+from dpmcmc.models.numpyro.checks import arguments_observed, check_independent, check_order, of_parameters, prior_draws
 from dpmcmc.models.numpyro.program import Program, Theta
 from dpmcmc.models.numpyro.sites import read_sites
 from dpmcmc.records import Schema
@@ -38,7 +38,7 @@ class NumPyroModel:
     argument_of: Mapping[str, str]  # of observed sites
     init: Mapping[str, np.ndarray]  # medians of the prior
     somewhere: Records  # one record from public knowledge, for what depends on none
-    of_parameters: tuple[str, ...]  # sites that depend on no record: the latent ones, and deterministic functions of them
+    of_parameters: tuple[str, ...]  # sites that depend on no record: latent ones, and some deterministic ones
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class NumPyroModel:
         return self.program.arguments.encode(self.schema.encode(table, only=self.program.arguments.columns()))
 
     def log_prior(self, theta: Theta) -> Array:
-        return sum(self.program.priors(theta, self.somewhere).values(), jnp.zeros(()))
+        return sum(self.program.priors(self.program.at(theta, self.somewhere)).values(), jnp.zeros(()))
 
     def sample_prior(self, key: Array) -> Theta:
         """A draw of the prior."""
@@ -71,7 +71,9 @@ class NumPyroModel:
 
     def log_likelihood(self, theta: Theta, record: Records) -> Array:
         alone = {name: jnp.asarray(record[name])[None] for name in self.program.arguments.names}
-        return sum((rows[0] for rows in self.program.likelihoods(theta, alone).values()), jnp.zeros(()))
+        return sum(
+            (rows[0] for rows in self.program.likelihoods(self.program.at(theta, alone)).values()), jnp.zeros(())
+        )
 
     @property
     def simulate(self) -> Callable[[Array, Theta, int], Records] | None:
@@ -105,8 +107,9 @@ class NumPyroModel:
         return self._simulate_given if self._describes else None
 
     def _simulate_given(self, key: Array, theta: Theta, x: Array) -> Records:
-        anything = self.program.arguments.anywhere(key, jnp.shape(x)[0])
-        return self._with_outcomes(key, theta, anything | from_units(self.inputs, jnp.asarray(x, float)))
+        record_key, outcome_key = jax.random.split(key)
+        anything = self.program.arguments.anywhere(record_key, jnp.shape(x)[0])
+        return self._with_outcomes(outcome_key, theta, anything | from_units(self.inputs, jnp.asarray(x, float)))
 
     @property
     def _responds(self) -> bool:
@@ -129,7 +132,7 @@ class NumPyroModel:
 
     def values(self, theta: Theta) -> dict[str, Array]:
         """The latent sites' values at a position, and deterministic sites that depend on no record."""
-        found = self.program.values(theta, self.somewhere)
+        found = self.program.values(self.program.at(theta, self.somewhere))
         return {name: found[name] for name in self.of_parameters}
 
     def constrained(self, release: Any) -> OriginalScale:
@@ -184,6 +187,7 @@ def built(
         draws = prior_draws(program)
         init = {name: np.median(values, axis=0) for name, values in draws.items()}
         argument_of = arguments_observed(program, init)
+        check_order(program, argument_of, init)
         check_independent(program, argument_of, draws)
         somewhere, sites = arguments.public(1), of_parameters(program, init)
     return NumPyroModel(program, schema, argument_of, init, somewhere, sites)

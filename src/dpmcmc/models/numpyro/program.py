@@ -27,14 +27,14 @@ class Program:
     sites: Sites
     plate: str
 
-    def _run(self, theta: Theta, records: Records, **more: Any) -> Run:
+    def at(self, theta: Theta, records: Records, **more: Any) -> Run:
+        """The model with its latent sites at ``theta``."""
         positions = {site: theta[name] for site, name in self.sites.position_names.items()}
         return run(self.model, self.arguments.given(records), positions=positions, **more)
 
-    def likelihoods(self, theta: Theta, records: Records) -> dict[str, Array]:
+    def likelihoods(self, ran: Run) -> dict[str, Array]:
         """Site by site, the log density of each record."""
-        sites = self._run(theta, records).sites
-        return {site.name: self._rows(sites[site.name]) for site in (*self.sites.observed, *self.sites.factors)}
+        return {site.name: self._rows(ran.sites[site.name]) for site in (*self.sites.observed, *self.sites.factors)}
 
     def _rows(self, site: Any) -> Array:
         """The log density summed over all but the plate of records."""
@@ -42,21 +42,18 @@ class Program:
         frame = next(frame for frame in site["cond_indep_stack"] if frame.name == self.plate)
         return jnp.sum(jnp.moveaxis(density, frame.dim, 0).reshape(frame.size, -1), axis=1)
 
-    def priors(self, theta: Theta, records: Records) -> dict[str, Array]:
-        """Site by site, the log density of positions: that of the values, and the log determinant of the map to them."""
-        sites, log_dets = self._run(theta, records)
+    def priors(self, ran: Run) -> dict[str, Array]:
+        """Site by site, the log density of positions: that of values, and the log determinant of the map to them."""
         names = [site.name for site in self.sites.latent]
-        return {name: jnp.sum(log_prob(sites[name])) + log_dets[name] for name in names}
+        return {name: jnp.sum(log_prob(ran.sites[name])) + ran.log_dets[name] for name in names}
 
-    def values(self, theta: Theta, records: Records) -> dict[str, Array]:
+    def values(self, ran: Run) -> dict[str, Array]:
         """The values of latent sites, and of deterministic ones outside the plate."""
-        sites = self._run(theta, records).sites
         wanted = (*self.sites.latent, *self.sites.deterministic)
-        return {site.name: jnp.asarray(sites[site.name]["value"]) for site in wanted}
+        return {site.name: jnp.asarray(ran.sites[site.name]["value"]) for site in wanted}
 
-    def observed_values(self, theta: Theta, records: Records) -> dict[str, Array]:
-        sites = self._run(theta, records).sites
-        return {site.name: sites[site.name]["value"] for site in self.sites.observed}
+    def observed_values(self, ran: Run) -> dict[str, Array]:
+        return {site.name: ran.sites[site.name]["value"] for site in self.sites.observed}
 
     def draw_prior(self, key: Array, records: Records) -> Theta:
         """Positions of latent sites that are drawn from the prior."""
@@ -66,7 +63,7 @@ class Program:
     def draw_outcomes(self, key: Array, theta: Theta, records: Records, argument_of: dict[str, str]) -> Records:
         """The records with outcomes drawn from the model, one site after another: later ones may depend on earlier."""
         for site, k in zip(self.sites.observed, jax.random.split(key, len(self.sites.observed)), strict=True):
-            drawn = self._run(theta, records, key=k, drawn=(site.name,)).sites[site.name]["value"]
+            drawn = self.at(theta, records, key=k, drawn=(site.name,)).sites[site.name]["value"]
             argument = self.arguments[argument_of[site.name]]
             records = records | {argument.name: argument.within(drawn)}
         return records

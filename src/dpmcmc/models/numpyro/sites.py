@@ -18,6 +18,11 @@ MARGINALISE = (
     "component of each record, dist.NegativeBinomial2 of a rate, dist.BetaBinomial of a probability, dist.StudentT of "
     "a scale"
 )
+LOOKS_AT_VALUES = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
 OTHER_STATEMENTS = {
     "param": "numpyro.param is a parameter without a prior; make it a numpyro.sample with one",
     "mutable": "numpyro.contrib mutable values carry something from one run to the next; make them arguments",
@@ -95,7 +100,7 @@ def read_sites(model: Callable[..., Any], arguments: Arguments, plate: str) -> S
         others = ", ".join(map(repr, plates_of_two)) or "none"
         refuse(
             f"there is no plate called {plate!r} (plates: {others})",
-            f"put the observed sites into `with numpyro.plate({plate!r}, len(y)):`, or give the name of yours as plate=",
+            f"put the observed sites into `with numpyro.plate({plate!r}, len(y)):`, or name yours with plate=",
         )
     for name, size in plates_of_two.items():
         if name != plate and plates_of_three.get(name) != size:
@@ -143,13 +148,14 @@ class telling_errors:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is None or not isinstance(error, Exception) or "NumPyro model is refused" in str(error):
             return
-        if isinstance(error, jax.errors.ConcretizationTypeError | jax.errors.TracerArrayConversionError | jax.errors.NonConcreteBooleanIndexError):
+        if isinstance(error, LOOKS_AT_VALUES):
             refuse(
                 f"it looks at values of its records while it is built ({type(error).__name__})",
                 "give numbers such as that of groups as constants=, and use jax.numpy in place of numpy and if",
             )
         message = str(error).splitlines()[0] if str(error) else ""
-        refuse(f"{self.what}: {type(error).__name__}: {message}", "it must run with any number of records, one included")
+        remedy = "it must run with any number of records, one included"
+        refuse(f"{self.what}: {type(error).__name__}: {message}", remedy)
 
 
 def _site(site: Any) -> Site:
