@@ -33,7 +33,8 @@ def arguments_observed(program: Program, theta: Theta) -> dict[str, str]:
     with telling_errors(f"it fails with {RECORDS} records"):
         seen = jax.device_get(jax.jit(lambda at, rows: program.observed_values(program.at(at, rows)))(theta, records))
     found: dict[str, str] = {}
-    for site, value in seen.items():
+    for site in [site.name for site in program.sites.observed]:
+        value = seen[site]
         same = [name for name in program.arguments.names if np.array_equal(given[name], value)]
         if not same:
             refuse(

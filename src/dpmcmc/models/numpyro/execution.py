@@ -50,7 +50,7 @@ def run(
     def constrained(site: Any) -> Any:
         if positions is None or site["type"] != "sample" or site["name"] not in positions:
             return None
-        transform, position = biject_to(site["fn"].support), positions[site["name"]]
+        transform, position = biject_to(site["fn"].support), jnp.asarray(positions[site["name"]])
         value = transform(position)
         log_dets[site["name"]] = jnp.sum(transform.log_abs_det_jacobian(position, value))
         return value
