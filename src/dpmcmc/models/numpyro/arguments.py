@@ -28,11 +28,6 @@ class Argument:
     stacked: bool = False
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Of one record's entry."""
-        return (len(self.columns),) if self.stacked else ()
-
-    @property
     def levels(self) -> tuple[int, ...]:
         """How many values each column has, 0 for numbers."""
         return tuple(column.n_levels for _, column in self.columns)
