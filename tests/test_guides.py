@@ -78,6 +78,17 @@ def test_a_blackjax_loop():
     assert space["algorithm"].guarantee == space["plan"].guarantee
 
 
+@pytest.mark.usefixtures("few_simulated")
+def test_a_numpyro_model():
+    space, _ = run_guide("numpyro.md")
+    assert space["release"].guarantee is not None
+    assert str(space["model"]) in (GUIDES / "numpyro.md").read_text()
+    assert list(space["sites"].draws) == ["slope", "sigma", "level"]
+    assert np.all(space["sites"].draws["sigma"] > 0)
+    assert space["sites"].draws["level"].shape[2:] == (2,)
+    assert "site 'income' changes when other records change" in space["refusal"]
+
+
 def test_an_algorithm_in_forty_lines(tmp_path):
     try:
         space, blocks = run_guide("algorithm.md")

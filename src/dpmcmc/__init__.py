@@ -58,6 +58,7 @@ _HOME = {
     "dp_penalty": "algorithms",
     "dp_sgld": "algorithms",
     "dpvi": "variational",
+    "from_numpyro": "models.numpyro.entry",
     "plan": "sampling",
     "regression": "models.formula.model",
     "sample": "sampling",
@@ -129,6 +130,7 @@ if TYPE_CHECKING:
     from dpmcmc.method import Plan as Plan
     from dpmcmc.models import Model as Model
     from dpmcmc.models.formula.model import regression as regression
+    from dpmcmc.models.numpyro.entry import from_numpyro as from_numpyro
     from dpmcmc.models.priors import Normal as Normal
     from dpmcmc.models.units import PerUnit as PerUnit
     from dpmcmc.posterior import Posterior as Posterior

@@ -71,7 +71,8 @@ class OriginalScale:
         """Means, standard deviations and 90 % intervals as a data frame."""
         with quietly() as az:
             table = az.summary(self.to_arviz().posterior, kind="stats", hdi_prob=0.9, round_to="none")
-        return table.loc[list(self.draws), ["mean", "sd", "hdi_5%", "hdi_95%"]]
+        rows = [row for name in self.draws for row in table.index if row == name or row.startswith(f"{name}[")]
+        return table.loc[list(dict.fromkeys(rows)), ["mean", "sd", "hdi_5%", "hdi_95%"]]
 
     def __str__(self) -> str:
         if next(iter(self.draws.values())).shape[1] < _FEWEST:
