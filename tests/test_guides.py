@@ -43,6 +43,7 @@ def test_a_declared_table(tmp_path, monkeypatch):
     assert "planted" not in space["refusal"]
 
 
+@pytest.mark.usefixtures("few_simulated")
 def test_a_regression_by_formula(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     space, _ = run_guide("regression.md")

@@ -138,7 +138,9 @@ def parameters(model, seed=0):
     return {name: rng.uniform(-0.4, 0.4) for name in model.names}
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", [name if name == "poisson" else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
+)
 def test_every_family_keeps_the_contract_of_models(name):
     check_model(MODELS[name], parameters(MODELS[name]), n=5_000)
 
@@ -283,6 +285,7 @@ def test_predictions_are_those_of_the_original_scale(name):
     assert np.all(np.abs(outcomes.mean(axis=0) - found["mean"]) < 5 * error)
 
 
+@pytest.mark.slow
 def test_a_private_release_covers_the_truth_on_the_original_scale():
     """Ten parameters or fewer within 5 standard errors: a false alarm in 100 000, were the seed drawn anew."""
     rng, n = np.random.default_rng(0), 20_000

@@ -32,6 +32,7 @@ def test_draws_of_the_prior_have_its_score(name):
     assert near(scores * draws, -1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_simulated_records_have_the_likelihoods_score(name):
     """E ∇θ log p(x|θ) = 0 over records simulated at θ."""

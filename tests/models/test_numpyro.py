@@ -43,7 +43,7 @@ def densities(name):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=10)
 @given(data=st.data())
 def test_the_log_density_is_numpyros_wherever_it_is_looked_at(name, data):
     """Constants included: prior, Jacobian and likelihood, at any position and for any records within the bounds."""

@@ -26,6 +26,7 @@ def linear_posterior(table):
     return np.append(found, np.log(sigma)), np.append(spread, 1 / np.sqrt(2 * n))
 
 
+@pytest.mark.slow
 def test_what_runs_is_what_is_charged_and_recovers_the_posterior(monkeypatch, few_simulated):  # noqa: F811
     """Means within 4.5 released standard deviations of the posterior's without privacy: a false alarm in 150 000 for
     each of three. The noise is as large as the verdict says, so no interval is four times as wide as need be."""

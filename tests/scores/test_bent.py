@@ -87,7 +87,7 @@ def by(way, density, prior, count=8192):
     return walked.theta.reshape(-1, 2)
 
 
-@pytest.mark.parametrize("power", [1 / 3, 1.0])
+@pytest.mark.parametrize("power", [pytest.param(1 / 3, marks=pytest.mark.slow), 1.0])
 @pytest.mark.parametrize("way", [pytest.param("any", marks=pytest.mark.slow), "importance", "trajectories", "walkers"])
 def test_every_way_draws_the_density(way, power):
     """Shares below seven quantiles of both parameters, 4.5 standard errors of 800 independent draws.

@@ -104,6 +104,7 @@ def test_what_does_not_change_a_record_is_no_displacement(log_scale, shift):
     np.testing.assert_allclose(found, 0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_draws_of_a_hierarchy_are_those_of_its_posterior():
     """Against the closed form given log τ, on a grid of it: group effects known to within ±0.02 (250 records each).
 
@@ -316,6 +317,7 @@ def test_a_private_hierarchy_of_own_effects_is_right_as_well():
     np.testing.assert_allclose(one.std(axis=0), two.std(axis=0), rtol=0.25)
 
 
+@pytest.mark.slow
 def test_where_a_prior_is_not_normal_and_draws_cannot_follow_it_the_release_says_so(monkeypatch):
     """The normal likelihood's mode is then where the prior is highest, which may be far from its mass."""
     monkeypatch.setattr("dpmcmc.scores.run._followed", lambda *given: None)

@@ -27,7 +27,7 @@ class Counts:
 
 def learnt(x, levels=None, **settings):
     rows = np.reshape(x, (len(x), -1))
-    return description._marginals(Counts(rows, **settings), levels or (0,) * rows.shape[1])
+    return description._marginals(Counts(rows, **settings), levels or (0,) * rows.shape[1], False)
 
 
 KNOWN = {

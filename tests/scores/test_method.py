@@ -66,6 +66,7 @@ def test_a_logistic_regression_near_separation():
     assert abs(release.draws["a"].mean() - 9.0) < 1.0
 
 
+@pytest.mark.slow
 def test_counts():
     mode, covariance = laplace_posterior(POISSON, poisson_records())
     check(release_of("poisson"), mode, np.sqrt(np.diag(covariance)))
@@ -289,6 +290,7 @@ def test_public_records_are_checked_when_planning():
         dp.plan(LINEAR, 100, dp.Budget(1.0, 1e-6), method=dp.ScoreRelease(public_data=wrong))
 
 
+@pytest.mark.slow
 def test_errors_are_as_said_where_all_scores_have_one_of_two_lengths():
     """Eight releases of a proportion: squared errors over what is said, in all between the 10⁻⁴ quantiles of χ²."""
 

@@ -113,6 +113,8 @@ def _summary(rows: pd.DataFrame) -> str:
         ["error found over the oracle's, median (quartiles)", _quartiles(ratio)],
         ["said within a factor of 1.5 of found", f"{near.sum()} of {len(near)} cells with mostly usable releases"],
     ]
+    each = tables.is_near(tables.typical_ratios(rows))
+    listed.append(["the same of the median release", f"{each.sum()} of {len(each)} of those"])
     planned = tables.usable(tables.plans(rows))["ratio"]
     for claim, holds in (
         ("expected by plans within a factor of 1.5 of found", tables.is_near(planned)),

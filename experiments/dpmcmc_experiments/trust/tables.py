@@ -74,6 +74,14 @@ def honesty(rows: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(ratio=cells["said_error"] / cells["found_error"])
 
 
+def typical_ratios(rows: pd.DataFrame) -> pd.Series:
+    """Of each problem and ε with mostly usable releases: the median over these of what one says over what it has."""
+    kept = answered(rows)
+    kept = kept[_texts(kept, "verdict") != "not usable"]
+    ratios = (kept["said_error"] / kept["found_error"]).groupby([kept[name] for name in CELL], sort=False).median()
+    return ratios[ratios.index.isin(usable(honesty(rows)).index)]
+
+
 def plans(rows: pd.DataFrame) -> pd.DataFrame:
     """Of each problem and ε whose plan was asked: the error it expects, that found as in :func:`honesty`, the ratio."""
     expected = pd.to_numeric(rows["expected_error"], errors="coerce")

@@ -183,7 +183,7 @@ class Regression(BesideTerms, NormalPriors):
 
         Missing values stay NaN, which :func:`dpmcmc.sample` refuses.
         """
-        check_columns(table, (*self.bounds, *self.groups, outcome))
+        table = check_columns(table, (*self.bounds, *self.groups, outcome))
         columns = [Covariates(self.numbers).encode(table)] if self.numbers else []
         columns += [codes[:, None] for codes in encode_groups(self.groups, table)]
         y = self.read_outcome(table, outcome)

@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 
 from dpmcmc.models.base import PyTree, WithInit, has
-from dpmcmc.records import identities, identities_of
+from dpmcmc.records import check_columns, identities, identities_of
 
 ROWS, COUNTS = "rows", "counts"
 RECORD = "record"  # the unit of all other models
@@ -69,6 +69,7 @@ class PerUnit:
 
         ``seed`` is that of :meth:`group`.
         """
+        table = check_columns(table, (self.unit,))
         records = self.model.encode(table, *arguments, **settings)
         return self.group(records, identities(table, self.unit), seed)
 

@@ -23,20 +23,23 @@ READABLE = (
 
 def read(table: Any, columns: Mapping[str, Column]) -> dict[str, Cells]:
     """The cells of the declared columns, after every mistake that public information shows has been refused."""
-    check_columns(table, columns)
-    table = open_file(table).load(columns) if isinstance(table, str | os.PathLike) else opened(table)
+    table = check_columns(table, columns)
+    if isinstance(table, str | os.PathLike):
+        table = open_file(table).load(columns)
     found = {name: read_column(table[name], name) for name in columns}
     check_lengths({name: len(cells) for name, cells in found.items()})
     return found
 
 
-def check_columns(table: Any, wanted: Iterable[str]) -> None:
-    """Every wanted column is in the table, once; no value is read."""
+def check_columns(table: Any, wanted: Iterable[str]) -> Any:
+    """The table, as what can be read again, after it was seen to have every wanted column once. No value is read."""
     if isinstance(table, str | os.PathLike):
         file = open_file(table)
         check_names(file.names, wanted, shown=file.empty is not None)
-    else:
-        check_names(names_of(opened(table)), wanted)
+        return table
+    table = opened(table)
+    check_names(names_of(table), wanted)
+    return table
 
 
 def opened(table: Any) -> Any:

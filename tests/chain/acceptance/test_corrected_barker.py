@@ -107,6 +107,7 @@ def test_worst_neighbours_differ_by_no_more_than_the_event_claims(n, batch, temp
     assert worst > 0.15  # the search comes near the claim
 
 
+@pytest.mark.slow
 def test_recovers_a_tempered_gaussian_within_its_error():
     """N₀ = 40 of 4000 records, batches of 1000: bias of the mean and of the variance within a tenth."""
     n, temperature = 4000, 0.01

@@ -29,6 +29,7 @@ def test_quadrature_matches_moments_and_is_symmetric():
     np.testing.assert_allclose(three[0], [-2, 0, 2], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_gaussian_mixture_and_its_quadrature_have_one_error():
     """A tenth of the published fit's steps, to be quick: above its error of 2.4e-3, not far."""
     mixture, reduced = fit_mixture(2.0, steps=2000), gmm_correction(2.0, steps=2000)

@@ -47,6 +47,7 @@ def near(seen, p, steps=20_000):
     return abs(seen - p) <= 4.5 * math.sqrt(p * (1 - p) / steps)
 
 
+@pytest.mark.slow
 def test_a_rejection_gives_the_record_away():
     """Neighbours on which the published test never rejects, and rejects with the probability of the exact sums.
 

@@ -120,10 +120,12 @@ def run(kernel, n, temperature, **budget):
     return release
 
 
+@pytest.mark.slow
 def test_minibatch_penalty_recovers_a_tempered_gaussian_within_its_error():
     run(dp.Kernel(dp.RandomWalk(0.2), MinibatchPenalty(400, clip=2.0, std=1.0)), 2000, 0.01, epsilon=1e9, delta=1e-6)
 
 
+@pytest.mark.slow
 def test_a_growing_batch_recovers_a_tempered_gaussian_and_is_not_private():
     kernel = dp.Kernel(dp.RandomWalk(0.2), GrowingBatch(20))
     release = run(kernel, 2000, 0.01)
