@@ -8,6 +8,7 @@ from scipy import stats
 
 from dpmcmc.scores import description
 from dpmcmc.scores.marginals import ATOM, BINS, Marginals, first_edges
+from dpmcmc.scores.reader import Noisy
 from tests.scores.problems import MU, counts_between
 
 RANKS = np.linspace(0.02, 0.98, 49)
@@ -22,7 +23,7 @@ class Counts:
     def covariate_counts(self, edges, share):
         std = np.sqrt(2 * len(edges)) / (self.mu * np.sqrt(share))
         exact = counts_between(edges, self.x)
-        return exact + self.noise * std * self.rng.normal(size=exact.shape), std
+        return Noisy(exact + self.noise * std * self.rng.normal(size=exact.shape), std)
 
 
 def learnt(x, levels=None, **settings):
