@@ -242,6 +242,26 @@ def test_a_release_for_persons_finds_the_posterior_of_their_records():
     assert np.all(drawn.std(axis=1) > 0.9 * std)
 
 
+def test_a_chain_decides_by_persons():
+    """A person's log ratio is clipped as a whole: the sum of whole numbers moves by what one record is allowed."""
+    people = dp.PerUnit(PLAIN, "person", 3)
+    clip = 0.05
+    ratios = []
+    for values in ([9.0, 9.0, 9.0], [-9.0]):
+        held = np.concatenate([np.linspace(-1, 1, 30), values])
+        data = people.group(held, np.concatenate([np.arange(30), np.full(len(values), 99)]), seed=0)
+        posterior = Posterior(people, jax.tree.map(jnp.asarray, data))
+        terms = posterior.record_log_likelihoods(0.4) - posterior.record_log_likelihoods(0.1)
+        unclipped, clipped = np.asarray(terms), np.clip(np.asarray(terms), -clip, clip)
+        assert abs(unclipped[-1]) > 2 * clip
+        ratios.append(clipped)
+    assert np.array_equal(ratios[0][:-1], ratios[1][:-1])
+    assert abs(ratios[0].sum() - ratios[1].sum()) == pytest.approx(2 * clip)
+    plan = dp.plan(people, 31, dp.Budget(2.0, 1e-6), method=dp.dp_barker(step=0.1, clip=clip), draws=20, chains=1)
+    release = plan.sample(data, seed=0, progress=False)
+    assert release.draws["theta"].shape[1] >= 20
+
+
 # tables
 
 

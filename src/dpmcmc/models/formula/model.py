@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from jax import Array
 from dpmcmc.models.base import has
 from dpmcmc.models.formula import stated
 from dpmcmc.models.formula.beside import Beside, beside
+from dpmcmc.models.formula.comparison import log_savage_dickey, named
 from dpmcmc.models.formula.design import Design, design
 from dpmcmc.models.formula.factors import factor
 from dpmcmc.models.formula.families import UNIT, Family, check_outcome, check_settings, event, family_of
@@ -212,6 +213,20 @@ class FormulaRegression(NormalPriors, Predictions):
     def on_original_scale(self, release: Any) -> OriginalScale:
         """The coefficients of a release of this model on the scale of the table, to print, summarise or plot."""
         return OriginalScale.of(release, self.original(self.draws_of(release)))
+
+    def log_bayes_factor(self, release: Any, without: Sequence[str]) -> float:
+        """The log of how much likelier the release is with these terms than without them; below 0 it speaks against.
+
+            model.log_bayes_factor(release, without=["plan", "age:income"])
+
+        Free post-processing, by the ratio of prior and posterior density at 0 (Savage and Dickey), with a normal in the
+        place of the draws: trust its sign and size where 0 is not far out in the tails. Privacy noise moves it towards
+        0, and so does a prior that is wide for no reason.
+        """
+        columns = [column.name for column in self.design.columns]
+        family = self.likelihood
+        coefficients = [family.coefficient(name, which) for name in columns for which in family.predictors]
+        return log_savage_dickey(self.draws_of(release), self.priors, named(without, coefficients))
 
     def draws_of(self, release: Any) -> dict[str, np.ndarray]:
         """The draws after warm-up."""
