@@ -63,6 +63,7 @@ def test_serves_as_start_and_scale_of_a_chain():
     assert release.draws["theta"].shape == (2, 30, 3)
 
 
+@pytest.mark.slow
 def test_parameters_of_any_shape():
     rng = np.random.default_rng(1)
     model = dp.models.LogisticRegression({"a": (-1.0, 1.0)})

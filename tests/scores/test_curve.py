@@ -153,7 +153,9 @@ ONE = {
 }
 
 
-@pytest.mark.parametrize(("name", "n", "share"), [("yes or no", 30, 0.3), ("counts", 16, 1.0)])
+@pytest.mark.parametrize(
+    ("name", "n", "share"), [("yes or no", 30, 0.3), pytest.param("counts", 16, 1.0, marks=pytest.mark.slow)]
+)
 def test_draws_are_those_of_the_density_however_it_bends(name, n, share):
     """One parameter, few records: against quadrature of the same density, 6 standard errors of 500 draws; tails too."""
     model = one_parameter(*ONE[name], prior_std=2.0)

@@ -58,6 +58,7 @@ def test_a_linear_regression_against_its_closed_form(seed):
     assert 0.5 < release.quality.mean_error / by_hand < 1.5
 
 
+@pytest.mark.slow
 def test_a_logistic_regression_near_separation():
     """y ~ σ(9x), far from where the search begins, with records far longer than those simulated there."""
     mode, covariance = laplace_posterior(LOGISTIC, logistic_records())

@@ -159,6 +159,7 @@ def test_a_linear_regression_that_does_not_simulate():
     assert "the size of curvatures" in release.method.lower()
 
 
+@pytest.mark.slow
 def test_a_scale_far_from_where_the_search_begins():
     """A mean 2 and a scale 1.5 from (0, 1), n = 5000 at ε = 3."""
     data = np.random.default_rng(0).normal(2.0, 1.5, 5000)

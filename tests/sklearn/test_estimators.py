@@ -63,6 +63,7 @@ def test_a_fit_is_a_release(name):
     assert made.n_features_in_ == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EACH)
 def test_coefficients_are_on_the_scale_of_the_table(name):
     """Within 6 standard deviations of the truth each, noise included: 9 numbers, false alarms below 1e-7."""

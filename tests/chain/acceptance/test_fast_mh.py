@@ -138,6 +138,7 @@ def test_without_noise_the_text_still_subtracts_the_penalty_and_the_code_does_no
         assert near(rejections(test, [0.5, -0.7])[0], -math.expm1(-0.2 * C - penalty))
 
 
+@pytest.mark.slow
 def test_no_guarantee_is_issued():
     for test in (PublishedFastMHFull(C, variant="as_coded_logistic"), PublishedFastMH(C)):
         kernel = dp.Kernel(dp.RandomWalk(0.5), test)
