@@ -1,10 +1,18 @@
-"""Compiled programs are shared by all tests of a run: most tests compile what another one has compiled already."""
+"""Compiled programs are shared by all tests of a run, and property-based tests try the same cases in every run.
+
+HYPOTHESIS_PROFILE=explore tries new cases instead: for whoever looks for failures, not for deciding on a change.
+"""
 
 import os
 import tempfile
 from pathlib import Path
 
 import jax
+from hypothesis import settings
+
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
 def pytest_configure(config):

@@ -25,7 +25,7 @@ BARKER = dp.Chain(dp.dp_barker(step=0.05, clip=0.002), warmup=0)
 VARYING = dp.Chain(dp.dp_barker(step=0.05, clip=dp.DistanceClip(0.05)), warmup=0)
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.floats(1e-3, 20), st.floats(1e-9, 0.1), st.integers(1, 10**6), st.booleans())
 def test_what_is_left_and_what_finite_precision_takes_are_the_budget(epsilon, delta, count, coins):
     taken = of_draws(count) if coins else of_releases(count)
@@ -287,7 +287,7 @@ def test_numbers_print_as_given_and_never_below(value, printed):
     assert float(printed) >= value
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.floats(1e-12, 1e6))
 def test_a_printed_bound_is_a_bound(value):
     assert value <= float(round_up(value)) <= value * (1 + 2e-5)

@@ -168,7 +168,7 @@ def test_a_move_outside_the_prior_is_never_accepted():
     assert np.all(release.draws["theta"] > 0)
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4))
 def test_data_of_any_lengths_pass_if_and_only_if_they_agree(lengths):
     data = [np.zeros((length, 2)) for length in lengths]

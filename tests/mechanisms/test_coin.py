@@ -75,7 +75,7 @@ def test_at_the_penaltys_clamp_the_rarer_outcome_has_the_least_probability_of_a_
     assert max(reject[0], accept[1]) < RAREST
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.floats(RAREST, 0.5), st.integers(0, 2**128 - 1), st.booleans())
 def test_a_flip_is_the_exact_comparison_of_a_128_bit_uniform(rarer, uniform, accept_is_rare):
     bits = np.array([uniform >> 64, uniform & (2**64 - 1)], np.uint64)

@@ -97,7 +97,7 @@ def true_multiplier(columns, weight):
     return mpmath.sqrt(variance / (2 * columns)) / weight
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.integers(1, MOST_COORDINATES), st.floats(0, 1))
 def test_the_charged_multiplier_is_at_least_what_was_asked_for_and_at_most_the_true_one(columns, where):
     wanted = (float(Histograms(columns, LEAST_WEIGHT).noise_multiplier)) ** where

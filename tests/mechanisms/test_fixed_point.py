@@ -25,14 +25,14 @@ def total(terms, bound, dtype=np.float32):
         return int(integer_sum(jnp.asarray(np.asarray(terms, dtype)), jnp.float64(bound)))
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(records, anything, bounds, st.sampled_from([np.float32, np.float64]))
 def test_one_record_moves_the_sum_by_at_most_its_range(terms, other, bound, dtype):
     neighbour = [other, *terms[1:]]
     assert abs(total(terms, bound, dtype) - total(neighbour, bound, dtype)) <= 2 * LEVELS
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(records, bounds, st.randoms(use_true_random=False))
 def test_order_does_not_matter_and_the_way_back_is_minus_the_way_there(terms, bound, random):
     shuffled = random.sample(terms, len(terms))
@@ -40,7 +40,7 @@ def test_order_does_not_matter_and_the_way_back_is_minus_the_way_there(terms, bo
     assert total([-r for r in terms], bound) == -total(terms, bound)
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(-0.875, 0.875, width=32), min_size=1, max_size=30), st.floats(1.0, 1e3))
 def test_unclipped_sums_are_right_to_the_rounding(terms, bound):
     exact = np.sum(np.asarray(terms, np.float64))
@@ -56,7 +56,7 @@ def test_not_a_number_counts_as_zero_and_infinity_at_the_bound():
     assert total([0.0, np.nan], 1e-45, np.float32) == 0
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.integers(-(2**50), 2**50),
     st.integers(-2 * LEVELS, 2 * LEVELS),
@@ -70,7 +70,7 @@ def test_the_statistic_moves_by_at_most_the_shift(sum_here, change, bound, publi
     assert abs(t - other) <= 2 * bound + 40 * 2.0**-52
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.integers(-(2**50), 2**50),
     st.integers(-2 * LEVELS, 2 * LEVELS),

@@ -43,7 +43,7 @@ def densities(name):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@settings(derandomize=True, deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=10)
 @given(data=st.data())
 def test_the_log_density_is_numpyros_wherever_it_is_looked_at(name, data):
     """Constants included: prior, Jacobian and likelihood, at any position and for any records within the bounds."""
@@ -62,7 +62,7 @@ def test_the_log_density_is_numpyros_wherever_it_is_looked_at(name, data):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@settings(derandomize=True, deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=10)
 @given(at=st.integers(0, RECORDS - 1), seed=st.integers(1, 1000))
 def test_the_log_likelihood_of_a_record_is_a_function_of_that_record(name, at, seed):
     """All other records replaced: the same number, to the last bit."""

@@ -28,7 +28,7 @@ PLAIN = dp.Model(
 )
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(1, 5), st.integers(0, 2**31))
 def test_every_person_keeps_records_of_their_own_as_many_as_count(of, most, seed):
     values = np.arange(len(of))
@@ -52,7 +52,7 @@ def test_which_records_of_a_person_count_is_chance():
     np.testing.assert_allclose(kept / 3000, 2 / 3, atol=5 * np.sqrt(2 / 9 / 3000))
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(0, 6), min_size=1, max_size=40),
     st.lists(st.integers(0, 41), max_size=8),

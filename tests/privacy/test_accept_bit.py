@@ -58,7 +58,7 @@ def test_barker_probabilities():
 
 
 @given(st.floats(1e-3, 1e4), st.floats(-20.0, 20.0))
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_excess_is_an_upper_bound(excess_order, loss):
     order = 1 + excess_order
     assume(abs(loss) > 1e-12)

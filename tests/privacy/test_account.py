@@ -61,7 +61,7 @@ def test_reference_steps_of_the_penalty_bit(multiplier, std, least):
 
 
 @given(st.floats(0.2, 3.0), st.floats(0.3, 3.0), st.integers(1, 3), st.floats(0.0, 0.8), st.floats(-1.0, 1.0))
-@settings(max_examples=10, derandomize=True, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_penalty_is_never_below_adaptive_trees(tree_delta, shift, std, depth, part, offset):
     ts = std**2 / 2 + offset + std * np.array([-2.0, -1.0, 0.0, 1.0])
     pairs = []

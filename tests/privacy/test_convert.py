@@ -19,7 +19,7 @@ def cks20(order, bound, epsilon):
 
 
 @given(st.floats(1e-4, 1e5), st.floats(1e-6, 50.0), st.floats(0.0, 50.0))
-@settings(max_examples=150, derandomize=True, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_both_ways_round_up_and_agree_with_the_formula(excess, bound, epsilon):
     order = 1 + excess
     with mp.workdps(50):

@@ -53,7 +53,7 @@ def test_one_record_all_places(bound, ratio):
     assert span <= log_odds_range(event)
 
 
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from([0.1, 0.8]),
     st.sampled_from([0.3, 1.0, 4.0]),

@@ -42,7 +42,7 @@ def binomial_delta(shift, count, epsilon, t):
 
 
 @given(st.floats(0.05, 3.0), st.integers(1, 3), st.floats(0.0, 1.0), st.floats(-1.0, 1.0))
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_never_below_adaptive_trees(tree_delta, shift, depth, part, offset):
     at = part * shift * depth
     pairs = list(barker_pairs(shift, -shift / 2 + shift * np.linspace(-0.7, 0.7, 5) + 0.1 * offset))
@@ -67,7 +67,7 @@ def test_one_step_is_the_supremum_over_t(shift):
 
 
 @given(st.integers(2, 4), st.floats(0.2, 2.0), st.integers(0, 10**6), st.floats(0.0, 0.9))
-@settings(max_examples=20, derandomize=True, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_never_below_adaptive_selections(tree_delta, candidates, spread, seed, part):
     rng = np.random.default_rng(seed)
     pairs = []

@@ -41,7 +41,7 @@ def test_known_curves():
 
 
 @given(st.integers(2, 6), st.floats(0.01, 4.0), st.integers(0, 10**6))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_selection_is_never_below_an_enumerated_choice(candidates, spread, seed):
     rng = np.random.default_rng(seed)
     utility = rng.normal(size=candidates) * 3
@@ -55,7 +55,7 @@ def test_selection_is_never_below_an_enumerated_choice(candidates, spread, seed)
 
 
 @given(st.floats(0.01, 3.0), st.floats(0.3, 3.0), st.floats(0.0, 1.0), st.floats(-5.0, 8.0))
-@settings(max_examples=40, derandomize=True, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_smaller_shifts_are_covered(shift, std, part, t):
     from dpmcmc.privacy.accept_bit import penalty_log_accept, penalty_log_reject
 

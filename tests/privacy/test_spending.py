@@ -36,7 +36,7 @@ def test_it_is_saved_as_plain_data():
     assert Plain.from_dict(rule.to_dict()) == rule
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.floats(1e-4, 50), st.integers(1, 30), st.lists(st.floats(0.9, 1e3), max_size=40))
 def test_what_passes_is_within_the_limit_exactly_and_what_is_refused_is_not(limit, most, multipliers):
     spending, taken = Spending(GaussianFilter(limit, most)), []
@@ -61,7 +61,7 @@ def test_what_passes_is_within_the_limit_exactly_and_what_is_refused_is_not(limi
         assert zcdp(event) <= limit * (1 + 1e-12)
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.floats(0.01, 3), st.lists(st.floats(0.05, 1.0), min_size=1, max_size=8), st.integers(1, 200), st.booleans())
 def test_sums_and_counts_made_for_what_is_left_fit(mu, shares, columns, last):
     """Whatever is asked for by a share of what is left is paid for by the mechanism's own multiplier."""

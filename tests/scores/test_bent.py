@@ -157,7 +157,7 @@ def test_weights_of_a_ridge_are_not_relied_on():
         assert importance.sample(raveled, density, np.eye(2), 2048, np.random.default_rng(0)).draws is None
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0, 100), st.integers(1, 20))
 def test_tempered_weights_leave_enough_places(seed, spread, size):
     rng = np.random.default_rng(seed)

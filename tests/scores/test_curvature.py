@@ -83,7 +83,7 @@ def test_nothing_is_claimed_where_information_cannot_be_told_from_none():
     assert np.diag(doubt.errors).max() > NOTHING
 
 
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(2, 6), st.integers(0, 10_000), st.floats(0.01, 0.2))
 def test_a_step_made_with_wrong_information_ends_where_the_doubt_says(size, seed, error):
     """Symmetric errors of that size, a thousand times: variances of where the step ends, within 6 standard errors."""

@@ -105,7 +105,7 @@ def test_values_that_may_be_no_records_are_counted_once_more():
         assert sum(map(bool, found.marginals.unseen)) == unseen
 
 
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.floats(0.1, 10), st.floats(0.1, 10), st.integers(0, 1000))
 def test_two_counts_are_averaged_by_their_precision(one, two, seed):
     """The variance of the average over 4000 numbers, 5 standard errors."""
@@ -141,7 +141,7 @@ def test_outcomes_are_described_beside_the_covariates():
         assert abs(again.mean() - y.mean()) < error
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(2, 40), st.integers(0, 10_000), st.floats(-2, 2), st.floats(0.05, 2))
 def test_what_is_believed_is_between_what_was_expected_and_what_was_seen(size, seed, log_noise, error):
     rng = np.random.default_rng(seed)

@@ -116,7 +116,7 @@ def check_distribution(found):
 numbers = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, -1e12, 1e12, 1e-300]))
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.lists(numbers, min_size=BINS, max_size=BINS), min_size=1, max_size=3),
     st.floats(1e-6, 1e6),
@@ -132,7 +132,7 @@ def test_any_counts_give_a_distribution_and_edges_in_order(counts, std, n, last)
     check_distribution(Marginals(again.finer_edges(not last), again.mass, again.levels))
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=50), st.floats(0, 1))
 def test_ranks_and_quantiles_go_up_together(values, rank):
     found = learnt(np.array(values), mu=1e6)
@@ -141,7 +141,7 @@ def test_ranks_and_quantiles_go_up_together(values, rank):
     assert high <= 1
 
 
-@settings(derandomize=True, max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(2, 60), st.integers(0, 10_000), st.booleans())
 def test_levels_are_kept_as_they_are(count, seed, beside_a_number):
     """Without noise to speak of: the shares of every level, and no value between two of them."""

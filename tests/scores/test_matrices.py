@@ -16,7 +16,7 @@ def positive(size, seed, condition=1e3):
     return (axes * condition ** -rng.random(size)) @ axes.T
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(sizes, seeds)
 def test_powers_are_powers(size, seed):
     a = positive(size, seed)
@@ -27,7 +27,7 @@ def test_powers_are_powers(size, seed):
     np.testing.assert_allclose(matrices.power(a, -0.5) @ half, np.eye(size), atol=1e-10)
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(sizes, seeds)
 def test_a_triangle_is_the_matrix_and_as_long_as_it(size, seed):
     a = np.random.default_rng(seed).normal(size=(size, size))
@@ -38,7 +38,7 @@ def test_a_triangle_is_the_matrix_and_as_long_as_it(size, seed):
     assert np.linalg.norm(numbers) == pytest.approx(np.linalg.norm(a))
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(sizes, seeds, st.floats(0, 2), st.floats(0, 5))
 def test_the_nearest_positive_matrix(size, seed, least, more):
     """Eigenvalues are within the limits, a matrix that was there stays, and no other one within them is nearer."""
@@ -52,7 +52,7 @@ def test_the_nearest_positive_matrix(size, seed, least, more):
     assert np.linalg.norm(other - a) >= np.linalg.norm(found - a) - 1e-12
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(sizes, seeds, st.booleans())
 def test_correlations(size, seed, singular):
     rng = np.random.default_rng(seed)
@@ -75,7 +75,7 @@ def test_singular_matrices_have_finite_powers(matrix):
     assert np.all(np.isfinite(matrices.correlation(matrix)))
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(sizes, seeds, st.floats(0.01, 0.3))
 def test_pooled_eigenvalues_are_positive_and_large_ones_stay(size, seed, noise):
     rng = np.random.default_rng(seed)

@@ -46,7 +46,7 @@ def test_scores_of_simulated_records_are_scores():
     np.testing.assert_allclose(here.features, here.scores @ here.root.T, atol=1e-12)
 
 
-@settings(derandomize=True, max_examples=15, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_the_ratio_is_the_real_information_over_the_simulated(seed):
     rng = np.random.default_rng(seed)
@@ -58,7 +58,7 @@ def test_the_ratio_is_the_real_information_over_the_simulated(seed):
     np.testing.assert_allclose(here.stretch @ closed_form() @ here.stretch.T, here.information, rtol=1e-4, atol=1e-6)
 
 
-@settings(derandomize=True, max_examples=10, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10_000), st.integers(10, 10**6))
 def test_features_come_back_as_standard_deviations(seed, n):
     """``harm`` undoes the metric: harm · root · information · rootᵀ · harmᵀ is the identity, but for the prior."""
@@ -73,7 +73,7 @@ def objective(coordinates, white):
     return np.trace(np.linalg.inv(coordinates.T @ coordinates)) * np.mean(norms**POWER) ** (2 / POWER)
 
 
-@settings(derandomize=True, max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(2, 6), st.integers(0, 10_000), st.floats(0.001, 0.5))
 def test_coordinates_are_no_worse_than_whitening(size, seed, rare):
     """tr (TᵀT)⁻¹ (E‖Tz‖^q)^(2/q) for white vectors, of which one column is rare and far out."""
@@ -100,7 +100,7 @@ def test_rare_and_far_directions_get_more_noise():
     assert found[0, 0] < 0.7 * found[1, 1]
 
 
-@settings(derandomize=True, max_examples=20, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(2, 5), st.integers(0, 10_000))
 def test_axes_for_products_have_the_norms_of_the_metric(size, seed):
     rng = np.random.default_rng(seed)

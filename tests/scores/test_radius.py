@@ -74,7 +74,7 @@ def test_noise_alone_gives_a_radius_near_the_model(seed):
     assert found.doubt >= 0
 
 
-@settings(derandomize=True, max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.floats(-1e6, 1e6), min_size=radius.BINS, max_size=radius.BINS),
     st.floats(1e-3, 1e5),

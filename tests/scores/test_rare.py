@@ -52,7 +52,7 @@ def test_what_only_unseen_records_tell_is_taken_away_and_the_rest_stays():
     assert as_far_as_seen(said, here, here.information) is said
 
 
-@settings(derandomize=True, max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.0, 1.0))
 def test_precision_is_never_added(seed, share):
     """Whatever is seen: along every direction of the information's own, no more is known than before."""

@@ -76,7 +76,7 @@ def test_records_that_say_nothing_have_the_least_size():
     assert sizes[2] > 1
 
 
-@settings(derandomize=True, max_examples=8, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 1000), st.floats(0.1, 10), st.floats(0.8, 2.5), st.sampled_from([10.0, 60.0]))
 def test_lengths_follow_the_counts(seed, scale, exponent, std):
     """Norms that are as supposed, 20 000 of them: upper quantiles within a half."""

@@ -34,7 +34,7 @@ def moved(ratios, others, bound, n, temperature, public=0.0):
         return [float(less_penalty(*part, jnp.float64(public), 1.0)) for part in parts]
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from([1, 2, 9]).flatmap(lambda b: st.lists(anything, min_size=b, max_size=b)),
     anything,

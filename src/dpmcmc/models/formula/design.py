@@ -95,8 +95,10 @@ class Design:
         return tuple(2 if factor.labels else 0 for factor in self.factors for _ in factor.covariates)
 
     def units(self, x: Array) -> Array:
-        """Columns in [−1, 1], of one row of covariates or of many."""
-        return jnp.stack([column.unit(x) for column in self.columns], axis=-1) if self.columns else x[..., :0]
+        """Columns in [−1, 1], of one row of covariates or of many; clipped, so that rounding takes none outside."""
+        if not self.columns:
+            return x[..., :0]
+        return jnp.clip(jnp.stack([column.unit(x) for column in self.columns], axis=-1), -1.0, 1.0)
 
     def encode(self, encoded: Mapping[str, np.ndarray]) -> np.ndarray:
         """Covariates in [−1, 1] from the encoded columns of a table, one row a record."""
