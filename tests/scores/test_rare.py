@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import dpmcmc as dp
 from dpmcmc.scores.marginals import Marginals, first_edges
 from dpmcmc.scores.picture import Simulated, picture
+from dpmcmc.scores.quality import MANY_UNSEEN, ScoreQuality
 from dpmcmc.scores.rare import as_far_as_seen, unseen_rows
 from dpmcmc.scores.step import Knowledge
 
@@ -82,3 +83,17 @@ def test_an_effect_that_no_record_shows_has_the_priors_width(share):
         assert "so rare that the noise hides" in release.quality.reason
         assert spread == pytest.approx(2.5 / np.sqrt(2), rel=0.25)
     assert abs(release.draws["age"].mean() - 0.5) < 5 * release.draws["age"].std()
+
+
+def test_so_many_unseen_values_that_others_stand_in_for_them_are_said_to_be_too_many():
+    few, many = (_quality(unseen=count) for count in (MANY_UNSEEN, MANY_UNSEEN + 1))
+    assert (few.verdict, many.verdict) == ("wide", "not usable")
+    assert "intervals are as wide" in few.reason
+    assert f"{MANY_UNSEEN + 1} covariates" in many.reason
+    assert "do not allow for" in many.reason
+
+
+def _quality(unseen):
+    good = {"mean_error": 0.2, "surprise": 0.5, "information_error": 0.02, "worst_information": 0.1, "bend": 0.0}
+    good |= {"like_prior": 0.1, "least_error": 0.1, "telling": 1000.0, "clipped": 0.01, "stages": 4, "failed": False}
+    return ScoreQuality(**good, n=1000, temperature=1.0, widening=1.1, unseen=unseen)

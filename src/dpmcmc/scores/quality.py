@@ -20,6 +20,7 @@ BLIND = 2.5  # so many times that where nothing is foreseen of records
 TELLING = 25.0  # records that carry the information, over the standard deviation of a count's noise with all of μ
 NOT_NORMAL = 0.5  # change of the logarithm of the curvature within the draws beyond which they cannot be relied on
 LIKE_PRIOR = 0.9  # standard deviations over the prior's, of most parameters: the sums say hardly anything
+MANY_UNSEEN = 5  # covariates with a value that may be no record's, beyond which others' effects stand in for theirs
 NOISY = 1.0  # errors of means, in posterior standard deviations, beyond which intervals are mostly noise
 MOSTLY_NOISE = math.sqrt(2)  # how much wider intervals are then
 
@@ -74,6 +75,7 @@ class ScoreQuality(Quality):
             or self.telling < TELLING
             or self.bend > NOT_NORMAL
             or self.like_prior > LIKE_PRIOR
+            or self.unseen > MANY_UNSEEN
             or not math.isfinite(self.mean_error)
         ):
             return NOT_USABLE
@@ -110,8 +112,8 @@ class ScoreQuality(Quality):
         if self.unseen and self.verdict != USABLE:
             return (
                 f"{self.unseen} covariates have values so rare that the noise hides whether any record has them; what "
-                "only such records tell is left to the prior, and intervals are as wide. Remedy: merge rare levels, or "
-                f"leave such covariates out; otherwise {more}."
+                f"only such records tell is left to the prior, {self._of_unseen}. Remedy: merge rare levels, or leave "
+                f"such covariates out; otherwise {more}."
             )
         if self.bend > NOT_NORMAL:
             return (
@@ -130,6 +132,12 @@ class ScoreQuality(Quality):
             f"The privacy noise moves means by about {self.mean_error:.2f} posterior standard deviations, and "
             "intervals include it."
         )
+
+    @property
+    def _of_unseen(self) -> str:
+        if self.unseen > MANY_UNSEEN:
+            return "and of so many, other effects take over a part that intervals do not allow for"
+        return "and intervals are as wide"
 
     def describe(self) -> str:
         counted = f"n = {self.n}"
