@@ -317,3 +317,9 @@ def test_a_failed_run_counts_as_spent(monkeypatch):
     with pytest.raises(RuntimeError, match="whole plan counts as spent") as failed:
         plan.sample(linear_records(), progress=False)
     assert failed.value.receipts == plan.receipts
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-9, 1e-6), (1e-6, 1e-6), (1e-4, 1e-5), (1e-3, 1e-12)])
+def test_a_budget_too_small_for_the_arithmetic_is_refused_before_it_is_charged(epsilon, delta):
+    with pytest.raises(ValueError, match="raise epsilon or delta"):
+        dp.plan(dp.models.LogisticRegression({"x": (0, 1)}), 20_000, dp.Budget(epsilon, delta))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from dpmcmc.charge import Purse, of_releases
+from dpmcmc.charge import OverBudget, Purse, of_releases
 from dpmcmc.geometry import check_real
 from dpmcmc.method import RunFailed, check_budget, posterior_of
 from dpmcmc.models.base import ModelLike, PyTree
@@ -26,6 +26,7 @@ from dpmcmc.scores.rehearsal import ON_OTHERS, advice, rehearse
 from dpmcmc.scores.run import check_size, run
 
 DRAWS = 2048  # of all chains together
+LEAST_MU = 1e-3  # multipliers stay below 1/(√0.004 μ), 16 000: vectors of any size are released with up to 32 000
 CANNOT_REHEARSE = "This cannot be rehearsed: the model does not simulate, and no public_data are given"
 
 
@@ -69,6 +70,11 @@ class ScoreRelease:
         raveled = RaveledModel.of(model)
         check_size(raveled, model)
         purse = Purse(budget, of_releases(MOST_RELEASES), spent, unit_of(model))
+        if purse.mu < LEAST_MU:
+            raise OverBudget(
+                f"the budget (epsilon = {budget.epsilon:g}, delta = {budget.delta:g}) leaves a μ of {purse.mu:.2g}; below "
+                f"{LEAST_MU} noise is too large for the arithmetic, and for any use: raise epsilon or delta"
+            )
         rule = GaussianFilter.of_mu(purse.mu, MOST_RELEASES)
         guarantee, receipt = purse.charge("scores", rule=rule)
         assert guarantee is not None  # Gaussian sums over all records are proven at every ε
