@@ -72,8 +72,8 @@ class ScoreRelease:
         purse = Purse(budget, of_releases(MOST_RELEASES), spent, unit_of(model))
         if purse.mu < LEAST_MU:
             raise OverBudget(
-                f"the budget (epsilon = {budget.epsilon:g}, delta = {budget.delta:g}) leaves a μ of {purse.mu:.2g}; below "
-                f"{LEAST_MU} noise is too large for the arithmetic, and for any use: raise epsilon or delta"
+                f"the budget (epsilon = {budget.epsilon:g}, delta = {budget.delta:g}) leaves a μ of {purse.mu:.2g}; "
+                f"below {LEAST_MU} noise is too large for the arithmetic, and for any use: raise epsilon or delta"
             )
         rule = GaussianFilter.of_mu(purse.mu, MOST_RELEASES)
         guarantee, receipt = purse.charge("scores", rule=rule)
