@@ -79,6 +79,7 @@ def test_a_blackjax_loop():
     assert space["algorithm"].guarantee == space["plan"].guarantee
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_simulated")
 def test_a_numpyro_model():
     space, _ = run_guide("numpyro.md")

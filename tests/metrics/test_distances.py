@@ -26,6 +26,7 @@ def test_mmd_matches_its_definition_and_the_closed_form_for_normals():
     assert mmd(x, y, bandwidth=1.0) == pytest.approx(exact, abs=0.025)  # four standard errors
 
 
+@pytest.mark.slow
 def test_the_permutation_test_is_calibrated_and_has_power():
     rng = np.random.default_rng(1)
     p_values = [mmd_test(rng.normal(size=60), rng.normal(size=60), 99, seed) for seed in range(60)]

@@ -59,6 +59,7 @@ def agrees(found, names, estimates, errors, n):
         assert abs(sd / error - 1) < 0.05 + 5 * simulation / sd, (name, sd, error)
 
 
+@pytest.mark.slow
 def test_ordinal_regression_of_the_happiness_of_marriages():
     data = sm.datasets.fair.load_pandas().data
     data["rate_marriage"] = data["rate_marriage"].astype(int)

@@ -213,6 +213,7 @@ def test_prior_predictive_outcomes_have_the_priors_variance():
     assert abs(outcomes.var() / variance - 1) < 5 * np.sqrt(2 / 20_000)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(st.integers(3, 9), st.integers(0, 1000))
 def test_thresholds_are_in_order_and_levels_equally_likely_by_default(count, seed):

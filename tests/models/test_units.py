@@ -230,6 +230,7 @@ def exact(model, data):
     return mode, np.sqrt(np.diag(np.linalg.inv(np.asarray(hessian))))
 
 
+@pytest.mark.slow
 def test_a_release_for_persons_finds_the_posterior_of_their_records():
     records, of = panel(24_000, seed=3)
     people = dp.PerUnit(LOGISTIC, "person", int(np.bincount(of).max()))
