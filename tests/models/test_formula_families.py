@@ -156,7 +156,7 @@ def test_predictions_are_those_by_hand(name):
     np.testing.assert_allclose(found["mean"], mean.ravel(), rtol=1e-9)
     np.testing.assert_allclose(found["5%"], found["95%"])
     np.testing.assert_allclose(model.log_predictive_density(release, public), log_density, rtol=1e-8)
-    outcomes = model.predict_outcomes(release, rows)
+    outcomes = model.posterior_predictive(release, rows)
     assert outcomes.shape == (4000, 5)
     if model.likelihood.classes:
         assert list(found.index.names) == ["row", model.outcome]

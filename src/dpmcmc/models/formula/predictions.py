@@ -29,6 +29,7 @@ class Predictions(ABC):
 
     schema: Schema
     likelihood: Regression
+    names: tuple[str, ...]
 
     @property
     @abstractmethod
@@ -50,9 +51,14 @@ class Predictions(ABC):
     def to_family(self, theta: Theta, x: Array) -> tuple[Theta, Array]:
         """Parameters as the family takes them, and η of rows of covariates."""
 
-    @abstractmethod
     def draws_of(self, release: Any) -> dict[str, np.ndarray]:
         """Draws after warm-up, (chain, draw)."""
+        if release.draws.keys() != set(self.names):
+            raise ValueError(
+                f"the release has the parameters {', '.join(release.draws)}, and the model {', '.join(self.names)}: "
+                "give the model that was sampled"
+            )
+        return {name: release.draws[name][:, release.warmup :] for name in self.names}
 
     @abstractmethod
     def sample_prior(self, key: Array) -> Theta: ...
@@ -73,7 +79,7 @@ class Predictions(ABC):
         index = pd.MultiIndex.from_product([range(len(x)), self.likelihood.classes], names=["row", self.outcome])
         return pd.DataFrame(found.reshape(-1, len(COLUMNS)), index, COLUMNS)
 
-    def predict_outcomes(self, release: Any, table: Any, seed: int = 0) -> np.ndarray:
+    def posterior_predictive(self, release: Any, table: Any, seed: int = 0) -> np.ndarray:
         """Draws (draw, row) of a new outcome for each row of a public table, one for each draw of the release.
 
         Events are 0 and 1; levels are their positions in the column's ``labels``.
