@@ -54,6 +54,7 @@ INSIDE = {
     "records": [
         {"cells"},
         {"columns"},
+        {"coding"},
         {"numbers", "dates", "levels", "files"},
         {"tables", "toml"},
         {"skeleton", "numeric", "identities"},

@@ -153,7 +153,9 @@ class Release(Predicting):
 
     __repr__ = __str__
 
-    def redraw(self, model: Any = None, *, draws: int | None = None, chains: int | None = None, seed: int = 0) -> Release:
+    def redraw(
+        self, model: Any = None, *, draws: int | None = None, chains: int | None = None, seed: int = 0
+    ) -> Release:
         """New draws from the sums that were released, with the prior of ``model``, at no cost.
 
         ``model`` is the one that was sampled, which need not be given, or one that differs from it in its prior alone.

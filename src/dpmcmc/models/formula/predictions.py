@@ -147,12 +147,12 @@ class Predictions(ABC):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(f"the change of {name!r} must be two values, (before, after), got {pair!r}")
         column = self.schema[name]
+        if isinstance(column, Category | Ordered):  # by level, whatever codes the table has
+            return np.array([column.code(value) for value in pair], dtype=float)
         encoded = self.schema.encode({name: list(pair)}, only=[name])[name]
         for value, code in zip(pair, encoded, strict=True):
             if isinstance(column, Number) and float(value) != code:
                 raise ValueError(f"{value!r} is no value of {name!r}, which is declared as {column.summary()[0]}")
-            if isinstance(column, Category | Ordered):
-                column.code(value)  # raises for another than the declared levels
         return encoded
 
     def _expected(self, theta: Theta, x: Array) -> Array:
