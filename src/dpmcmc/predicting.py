@@ -35,9 +35,12 @@ class Predicting:
         """
         return self._ask("marginal_effects", table, changes)
 
-    def log_predictive_density(self, table: Any) -> Any:
-        """log of the mean over draws of p(outcome | parameters), for each row of a public table with outcomes."""
-        return self._ask("log_predictive_density", table)
+    def log_predictive_density(self, table: Any, **settings: Any) -> Any:
+        """log of the mean over draws of p(outcome | parameters), for each row of a public table with outcomes.
+
+        ``outcome=`` names their column, where the model does not.
+        """
+        return self._ask("log_predictive_density", table, **settings)
 
     def on_original_scale(self) -> Any:
         """The coefficients on the scale of the table, to print, summarise or plot."""
@@ -57,7 +60,7 @@ class Predicting:
             )
         return found
 
-    def _ask(self, question: str, *arguments: Any) -> Any:
+    def _ask(self, question: str, *arguments: Any, **settings: Any) -> Any:
         model = self.known_model()
         answer = getattr(model, question, None)
         if answer is None:
@@ -65,4 +68,4 @@ class Predicting:
                 f"the model of this release, {type(model).__name__}, has no {question}(release, ...); "
                 "dp.regression(formula, schema) makes models that have it, and a model of yours can"
             )
-        return answer(self, *arguments)
+        return answer(self, *arguments, **settings)

@@ -59,7 +59,7 @@ class Release(Predicting):
     model: Any = None
 
     def __post_init__(self) -> None:
-        if (declaration := getattr(self.model, "declaration", None)) is not None:
+        if isinstance(declaration := getattr(self.model, "declaration", None), str):
             object.__setattr__(self, "settings", self.settings | {"declaration": declaration})
 
     def __getstate__(self) -> dict[str, Any]:

@@ -198,7 +198,7 @@ def test_densities_and_effects_average_over_draws():
 def test_rows_in_blocks_are_rows_at_once(monkeypatch):
     model, public = MODELS["ordinal"], table(9)
     whole = model.predict(repeated(model), public), model.marginal_effects(repeated(model), public, {"age": (30, 60)})
-    monkeypatch.setattr("dpmcmc.models.formula.predictions.NUMBERS", 400)
+    monkeypatch.setattr("dpmcmc.models.predictions.NUMBERS", 400)
     assert whole[0].equals(model.predict(repeated(model), public))
     pd.testing.assert_frame_equal(whole[1], model.marginal_effects(repeated(model), public, {"age": (30, 60)}))
 

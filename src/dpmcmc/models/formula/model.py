@@ -20,7 +20,7 @@ from dpmcmc.models.formula.design import Design, design
 from dpmcmc.models.formula.factors import factor
 from dpmcmc.models.formula.families import UNIT, Family, check_outcome, check_settings, event, family_of
 from dpmcmc.models.formula.original import OriginalScale, original
-from dpmcmc.models.formula.predictions import Predictions
+from dpmcmc.models.formula.predictions import DeclaredRows
 from dpmcmc.models.formula.terms import Parsed, parse
 from dpmcmc.models.groups import deviation
 from dpmcmc.models.priors import Normal, NormalPriors, Theta
@@ -29,7 +29,7 @@ from dpmcmc.records import Schema
 
 
 @dataclass(frozen=True)
-class FormulaRegression(NormalPriors, Predictions):
+class FormulaRegression(NormalPriors, DeclaredRows):
     """The regression that a formula says, over a table that a schema declares: made by :func:`regression`.
 
     A record is ``{"x": covariates, "y": outcome}``. The likelihood is that of the family's own model, such as
