@@ -191,17 +191,19 @@ def _read_written(text: Any, column: Column, name: str, file: CSV) -> Cells:
     from pyarrow import compute
 
     kind = column.kinds[0]
+    comma = kind == "number" and file.decimal == ","
     if kind != "text":
         text = compute.utf8_trim_whitespace(text)
     marks = [mark for mark in file.marks if mark not in column.values and file.number(mark) not in column.values]
     missing = compute.is_in(text, value_set=pyarrow().array(marks)).to_numpy().astype(bool)
     present = compute.if_else(missing, None, text)
-    if kind == "number" and file.decimal == ",":
+    if comma:
         for old, new in ((".", "?"), (",", ".")):  # a point is no part of a number then, and makes none
             present = compute.replace_substring(present, old, new)
     cells = guarded(
         lambda: _converted(present, missing, kind, name),
-        f"column {name!r} holds cells that cannot be read as {PLURAL[kind]} ({_WRITTEN[kind, file.decimal]}), "
+        f"column {name!r} holds cells that cannot be read as {PLURAL[kind]} "
+        f"({'such as 12, -0,5 or 1e3, without points' if comma else _WRITTEN[kind]}), "
         f"and are not among the marks of missing values: correct the file, or declare another type, or how the file "
         "is written, with dp.CSV(path, decimal=..., missing=[...])",
     )
@@ -211,15 +213,11 @@ def _read_written(text: Any, column: Column, name: str, file: CSV) -> Cells:
     return Cells(kind, cells.values, cells.missing | np.isin(cells.values, numbers), cells.storage)
 
 
-_BOOLEAN = "true, false, 1 or 0; declare other words, such as dp.Boolean({'yes': True, 'no': False})"
-_DATE = "such as 2020-12-31 or 2020-12-31 23:59:59, without a time zone"
-_WRITTEN: dict[tuple[Kind, str], str] = {
-    ("number", "."): "such as 12, -0.5 or 1e3",
-    ("number", ","): "such as 12, -0,5 or 1e3, without points",
-} | {
-    (kind, decimal): text
-    for decimal in ".,"
-    for kind, text in (("boolean", _BOOLEAN), ("date", _DATE), ("text", "text"))
+_WRITTEN: dict[Kind, str] = {
+    "number": "such as 12, -0.5 or 1e3",
+    "boolean": "true, false, 1 or 0; declare other words, such as dp.Boolean({'yes': True, 'no': False})",
+    "date": "such as 2020-12-31 or 2020-12-31 23:59:59, without a time zone",
+    "text": "text",
 }
 
 
