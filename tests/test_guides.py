@@ -41,6 +41,9 @@ def test_a_declared_table(tmp_path, monkeypatch):
     assert dp.Schema.load("schema.toml") == space["schema"]
     np.testing.assert_array_equal(space["columns"]["plan"], [2, 3, 4])
     assert "planted" not in space["refusal"]
+    np.testing.assert_array_equal(space["answers"]["smoker"], [0, 1, 2])
+    np.testing.assert_array_equal(space["answers"]["health"], [0, 1, 2])
+    np.testing.assert_array_equal(space["answers"]["insured"], [0, 1, 0])
 
 
 @pytest.mark.usefixtures("few_simulated")
@@ -54,6 +57,9 @@ def test_a_regression_by_formula(tmp_path, monkeypatch):
     assert str(space["modes"]) in (GUIDES / "regression.md").read_text()
     assert space["drawn"].shape == (500, 2)
     assert space["again"].draws["age"].shape == space["release"].draws["age"].shape
+    more = space["release"].redraw(draws=50)  # by the model that it knows
+    assert more.draws["age"].shape == (2, 50)
+    assert more.model is space["model"]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import dpmcmc
 SOURCE = Path(dpmcmc.__file__).parent
 
 LAYERS = [
-    {"plain", "diagnostics", "records"},
+    {"plain", "diagnostics", "records", "predicting"},
     {"privacy"},
     {"models", "randomness", "receipts", "quality", "progress"},
     {"posterior", "release", "plain_trees"},
@@ -54,6 +54,7 @@ INSIDE = {
     "records": [
         {"cells"},
         {"columns"},
+        {"coding"},
         {"numbers", "dates", "levels", "files"},
         {"tables", "toml"},
         {"skeleton", "numeric", "identities"},

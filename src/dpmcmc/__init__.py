@@ -20,6 +20,7 @@ _HOME = {
     "Barker": "chain.acceptance",
     "Boolean": "records",
     "Budget": "privacy",
+    "CSV": "records",
     "Category": "records",
     "Chain": "chain.method",
     "ChainPlan": "chain.method",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from dpmcmc.quality import Quality as Quality
     from dpmcmc.receipts import Guarantee as Guarantee
     from dpmcmc.receipts import Receipt as Receipt
+    from dpmcmc.records import CSV as CSV
     from dpmcmc.records import Boolean as Boolean
     from dpmcmc.records import Category as Category
     from dpmcmc.records import Date as Date

@@ -160,7 +160,7 @@ def as_sampling_algorithm(plan: ChainPlan, data: PyTree, *, seed: int | None = N
     meter = Meter(plan, source, np.inf if prices is None else prices.limit)
     algorithm = PrivateSamplingAlgorithm(_init(plan, posterior), _step(plan, posterior, meter, prices))
     algorithm.receipts, algorithm._meter = plan.receipts, meter
-    statement = issued(plan.guarantee, source.reproducible)
+    statement = issued(plan, source.reproducible)
     algorithm.guarantee, algorithm.no_guarantee = statement["guarantee"], statement.get("no_guarantee", "")
     return algorithm
 

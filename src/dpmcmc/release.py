@@ -11,6 +11,7 @@ import numpy as np
 
 from dpmcmc.diagnostics import arviz, quietly
 from dpmcmc.plain import Plain
+from dpmcmc.predicting import Predicting
 from dpmcmc.quality import Quality
 from dpmcmc.receipts import Guarantee, Receipt, round_up
 
@@ -28,7 +29,7 @@ class Sums(Plain):
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Predicting):
     """Posterior draws with their guarantee, receipts and quality.
 
     - ``draws``: a dictionary from parameter names to arrays (chain, draw, ...). Warm-up is included: use
@@ -38,7 +39,9 @@ class Release:
     - ``receipts``, ``method``, ``settings``, ``notes``: what was charged, what ran, its public settings, and what to
       keep in mind;
     - ``sample_stats``: what was released beside the draws: a chain's accept bits, nothing for a likelihood release;
-    - ``sums``: the released sums that the draws were made from, where the method keeps them (:meth:`redraw`).
+    - ``sums``: the released sums that the draws were made from, where the method keeps them (:meth:`redraw`);
+    - ``model``: the model that was sampled, which answers :meth:`predict` and the like. Files and pickles do not hold
+      it: see :meth:`with_model`.
 
     Every method is post-processing: it may be called any number of times at no cost.
     """
@@ -53,6 +56,36 @@ class Release:
     notes: tuple[str, ...] = ()
     no_guarantee: str = ""
     sums: Sums | None = None
+    model: Any = None
+
+    def __post_init__(self) -> None:
+        if isinstance(declaration := getattr(self.model, "declaration", None), str):
+            object.__setattr__(self, "settings", self.settings | {"declaration": declaration})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"model": None}  # models may hold functions, which cannot be pickled
+
+    def with_model(self, model: Any) -> Release:
+        """The release with the model that was sampled, which a file does not hold.
+
+            release = dp.Release.load("visits.npz").with_model(model)
+
+        A model with other parameters is refused, and so is one with another ``declaration`` (all that its parameters
+        mean, as text), where both have one.
+        """
+        names = list(self.draws) if callable(model.init) else list(named_draws(model.init))
+        if set(names) != set(self.draws):
+            raise ValueError(
+                f"the release has the parameters {', '.join(self.draws)}, and the model {', '.join(names)}: "
+                "give the model that was sampled"
+            )
+        made, given = self.settings.get("declaration"), getattr(model, "declaration", None)
+        if None not in (made, given) and made != given:
+            raise ValueError(
+                "the release is of another model, or of a table that was declared otherwise: give the model that was "
+                f"sampled, which is\n{made}\nand not\n{given}"
+            )
+        return replace(self, model=model)
 
     @property
     def warmup(self) -> int:
@@ -120,14 +153,17 @@ class Release:
 
     __repr__ = __str__
 
-    def redraw(self, model: Any, *, draws: int | None = None, chains: int | None = None, seed: int = 0) -> Release:
+    def redraw(
+        self, model: Any = None, *, draws: int | None = None, chains: int | None = None, seed: int = 0
+    ) -> Release:
         """New draws from the sums that were released, with the prior of ``model``, at no cost.
 
-        ``model`` is the one that was sampled, or one that differs from it in its prior alone. Draws are not secret once
-        the sums are released, so ``seed`` may be anything.
+        ``model`` is the one that was sampled, which need not be given, or one that differs from it in its prior alone.
+        Draws are not secret once the sums are released, so ``seed`` may be anything.
         """
         if self.sums is None:
             raise ValueError("this release keeps no sums to draw from again; chains of decisions have none")
+        model = self.with_model(self.known_model(model)).model
         old = next(iter(self.draws.values())).shape
         made = self.sums.draws(model, chains or old[0], draws or old[1], seed)
         names = [(name, values.shape[2:]) for name, values in self.draws.items()]
@@ -137,7 +173,7 @@ class Release:
         settings = self.settings | {"chains": made.shape[0], "draws": made.shape[1]}
         method = f"{self.method}; drawn again from the released sums, {made.shape[0]} × {made.shape[1]} draws"
         note = "Verdict and quality are those of the first draws, with the prior of the model that was sampled."
-        return replace(self, draws=named, settings=settings, method=method, notes=(*self.notes, note))
+        return replace(self, draws=named, settings=settings, method=method, notes=(*self.notes, note), model=model)
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one ``.npz`` file: arrays, and the rest as JSON. No pickle."""
@@ -189,15 +225,16 @@ class Release:
             )
 
 
-def issued(guarantee: Guarantee | None, reproducible: bool) -> dict[str, Any]:
-    """The guarantee, or why there is none, as fields of a release."""
+def issued(plan: Any, reproducible: bool) -> dict[str, Any]:
+    """What a release takes from its plan: the model, and the guarantee or why there is none."""
+    guarantee = plan.guarantee
     if guarantee is None:
         why = "the algorithm is not private, or its arithmetic is not proven at this cost"
     elif reproducible:
         why = f"this run was made with seed=, so its noise can be recomputed; without a seed it would be {guarantee}"
     else:
-        return {"guarantee": guarantee}
-    return {"guarantee": None, "no_guarantee": why}
+        return {"model": plan.model, "guarantee": guarantee}
+    return {"model": plan.model, "guarantee": None, "no_guarantee": why}
 
 
 def named_draws(positions: Any) -> dict[str, np.ndarray]:

@@ -279,7 +279,7 @@ def test_predictions_are_those_of_the_original_scale(name):
     link = {"bernoulli": lambda eta: 1 / (1 + np.exp(-eta)), "poisson": np.exp, "negative binomial": np.exp}
     np.testing.assert_allclose(found["mean"], link.get(model._family.name, lambda eta: eta)(eta), rtol=1e-9)
     np.testing.assert_allclose(found["95%"], found["5%"])
-    outcomes = model.predict_outcomes(release, public)
+    outcomes = model.posterior_predictive(release, public)
     assert outcomes.shape == (7800, 5)
     error = outcomes.std(axis=0) / np.sqrt(len(outcomes))
     assert np.all(np.abs(outcomes.mean(axis=0) - found["mean"]) < 5 * error)

@@ -156,7 +156,7 @@ def test_predictions_are_those_by_hand(name):
     np.testing.assert_allclose(found["mean"], mean.ravel(), rtol=1e-9)
     np.testing.assert_allclose(found["5%"], found["95%"])
     np.testing.assert_allclose(model.log_predictive_density(release, public), log_density, rtol=1e-8)
-    outcomes = model.predict_outcomes(release, rows)
+    outcomes = model.posterior_predictive(release, rows)
     assert outcomes.shape == (4000, 5)
     if model.likelihood.classes:
         assert list(found.index.names) == ["row", model.outcome]
@@ -198,7 +198,7 @@ def test_densities_and_effects_average_over_draws():
 def test_rows_in_blocks_are_rows_at_once(monkeypatch):
     model, public = MODELS["ordinal"], table(9)
     whole = model.predict(repeated(model), public), model.marginal_effects(repeated(model), public, {"age": (30, 60)})
-    monkeypatch.setattr("dpmcmc.models.formula.predictions.NUMBERS", 400)
+    monkeypatch.setattr("dpmcmc.models.predictions.NUMBERS", 400)
     assert whole[0].equals(model.predict(repeated(model), public))
     pd.testing.assert_frame_equal(whole[1], model.marginal_effects(repeated(model), public, {"age": (30, 60)}))
 

@@ -1,6 +1,7 @@
 """Declarations: mistakes are refused with what was given and what is allowed; what is declared is what columns say."""
 
 import copy
+import dataclasses
 import datetime as dt
 import pickle
 
@@ -56,6 +57,28 @@ MISTAKES = {  # a declaration, words of the error
     "missing None for levels": (lambda: dp.Ordered(["a", "b"], missing=None), "missing must be text.*got None"),
     "unknown True for levels": (lambda: dp.Ordered(["a", "b"], unknown=True), "unknown must be text"),
     "an ordered reference": (lambda: dp.Ordered(["a", "b"], reference="a"), "reference"),
+    "codes for levels that are numbers": (
+        lambda: dp.Category({1: 10, 2: 20}),
+        "text where the table has codes.*got 10",
+    ),
+    "codes for True and False": (lambda: dp.Category({1: True, 2: False}), "got True .*declare dp.Boolean"),
+    "codes for nothing": (lambda: dp.Category({1: "yes", 2: None}), "levels must be text.*got None"),
+    "codes for an empty level": (lambda: dp.Ordered({1: "yes", 2: ""}), "text that is not empty"),
+    "codes that are fractions": (lambda: dp.Category({1.0: "yes", 2.0: "no"}), "whole number within.*got 1.0"),
+    "codes mixed": (lambda: dp.Category({1: "yes", "2": "no"}), "all text or all whole numbers"),
+    "a code twice": (lambda: dp.Category([(1, "yes"), (1, "no")]), "differ, got more than one '1'"),
+    "codes for one level": (lambda: dp.Category({1: "yes", 2: "yes"}), "at least two levels"),
+    "no codes": (lambda: dp.Category({}), "at least two levels"),
+    "a code for a reference": (lambda: dp.Category({1: "yes", 2: "no"}, reference=2), r"levels \['yes', 'no'\], got 2"),
+    "a code for missing": (lambda: dp.Ordered({1: "yes", 2: "no"}, missing=2), r"levels \['yes', 'no'\], got 2"),
+    "a separator of two": (lambda: dp.CSV("t.csv", separator=";;"), "separator must be one character.*got ';;'"),
+    "a separator that is a quote": (lambda: dp.CSV("t.csv", separator='"'), "one character such as ';'"),
+    "a decimal sign that is none": (lambda: dp.CSV("t.csv", decimal="'"), "decimal must be '.' or ','"),
+    "an encoding that is none": (lambda: dp.CSV("t.csv", encoding="german"), "ASCII is itself.*got 'german'"),
+    "two bytes a letter": (lambda: dp.CSV("t.csv", encoding="utf-16"), "save the file as UTF-8"),
+    "a text for missing": (lambda: dp.CSV("t.csv", missing="-99"), r"such as \['-99'\], got '-99'"),
+    "missing None in files": (lambda: dp.CSV("t.csv", missing=[None]), "a list of texts or whole numbers"),
+    "a table for a path": (lambda: dp.CSV({"age": [1]}), "the path of a file, got"),
     "a coding that is a list": (lambda: dp.Boolean(["yes", "no"]), "coding must be a mapping such as"),
     "a coding to numbers": (lambda: dp.Boolean({"yes": 1, "no": 0}), "True or False for each value"),
     "a coding without False": (lambda: dp.Boolean({"yes": True, "y": True}), "what is True and what is False"),
@@ -123,6 +146,19 @@ def test_columns_say_what_a_model_needs():
     assert dp.Category(["a", "b"], unknown="b", missing="a").labels == ("a", "b")
     with pytest.raises(ValueError, match="no level 'x'; the levels are 'free'"):
         plan.code("x")
+
+
+def test_levels_with_codes_are_called_by_their_names():
+    answer = dp.Category({1: "yes", 2: "no", 8: "no", 9: "missing"}, reference="no", missing="level")
+    assert answer.labels == ("yes", "no", "missing")
+    assert answer.reference == "no"
+    assert answer.code("no") == 1
+    assert answer.summary()[0] == "1 is yes, 2 or 8 is no (reference), 9 is missing"
+    np.testing.assert_array_equal(dp.Schema(a=answer).encode({"a": [8, None, 9, 1]})["a"], [1, 2, 2, 0])
+    assert dataclasses.replace(answer, reference="yes") == dp.Category(dict(answer.levels), missing="level")
+    assert pickle.loads(pickle.dumps(answer)) == answer
+    with pytest.raises(ValueError, match="no level 1; the levels are 'yes', 'no'"):
+        answer.code(1)
 
 
 def test_a_schema_is_a_frozen_mapping_equal_by_value():

@@ -25,6 +25,9 @@ SCHEMA = dp.Schema(
         "plan": dp.Category(["free", "basic", "full, with ü"], unknown="other", missing="level"),
         "grade": dp.Category([3, 1, 2], reference=1, unknown="other", missing="level"),
         "body mass": dp.Ordered(["low", "high"], unknown="high", missing="low"),
+        "answer": dp.Category({1: "yes", 2: "no", -9: "no"}, reference="no", unknown="other", missing="level"),
+        "letter": dp.Ordered({"n": "never", "x; y": "often", "1": "often"}, unknown="never", missing="level"),
+        "signed": dp.Boolean({1: True, 2: False, 9: False}, unknown=True, missing="level"),
         "ill": dp.Boolean(missing="level"),
         "day": dp.Date("2000-01-01", "2020-12-31", missing="2010-01-01"),
         "moment": dp.Date("2000-01-01 06:00", "2020-12-31 18:30", missing="2010-01-01 00:00"),
@@ -32,6 +35,7 @@ SCHEMA = dp.Schema(
 )
 TYPES = {
     "age": pa.float64(), "children": pa.int64(), "plan": pa.string(), "grade": pa.int32(), "body mass": pa.string(),
+    "answer": pa.int64(), "letter": pa.string(), "signed": pa.int8(),
     "ill": pa.bool_(), "day": pa.date32(), "moment": pa.timestamp("us"),
 }  # fmt: skip
 words = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), min_size=1, max_size=5).filter(
@@ -44,6 +48,9 @@ VALUES = {
     "plan": st.sampled_from(["free", "basic", "full, with ü"]) | words,
     "grade": st.integers(0, 4),
     "body mass": st.sampled_from(["low", "high", 'a "quote"']),
+    "answer": st.sampled_from([1, 2, -9, 9, 0, -1]),
+    "letter": st.sampled_from(["n", "x; y", "1", "never", "often", "1.0"]),
+    "signed": st.sampled_from([1, 2, 9, 0]),
     "ill": st.booleans(),
     "day": st.dates(dt.date(1900, 1, 1), dt.date(2100, 1, 1)),
     "moment": times,
@@ -65,6 +72,9 @@ def expected(row):
         "plan": 4 if row["plan"] is None else plans.index(row["plan"]) if row["plan"] in plans else 3,
         "grade": 4 if row["grade"] is None else grades.index(row["grade"]) if row["grade"] in grades else 3,
         "body mass": 0 if row["body mass"] in (None, "low") else 1,
+        "answer": {None: 3, 1: 0, 2: 1, -9: 1}.get(row["answer"], 2),
+        "letter": {None: 2, "x; y": 1, "1": 1}.get(row["letter"], 0),
+        "signed": {None: 2, 2: 0, 9: 0}.get(row["signed"], 1),
         "ill": 2 if row["ill"] is None else int(row["ill"]),
         "day": days(row["day"], dt.date(2000, 1, 1), dt.date(2020, 12, 31), dt.date(2010, 1, 1)),
         "moment": days(
@@ -157,7 +167,12 @@ SECRETS = {  # the file, words of the error
     "a missing level": (f"age,plan\n987654,\n1,{SECRET_TEXT}\n", "column 'plan' has missing values"),
     "lines of other lengths": (f"age,plan\n1,free\n2,free,{SECRET_TEXT}\n", "cannot be read as a CSV file"),
     "no header": (f"987654,{SECRET_TEXT}\n1,free\n", "no column 'age', 'plan'; its first line should name them"),
-    "another separator": (f"age;plan\n987654;{SECRET_TEXT}\n", "no column.*separated by commas"),
+    "another separator": (
+        f"age;plan\n987654;{SECRET_TEXT}\n",
+        r"a single name with ';' in it: if names are separated by these, say so, dp.CSV\(path, separator=';'\)",
+    ),
+    "tabs": (f"age\tplan\n987654\t{SECRET_TEXT}\n", r"a single name with tabs in it.*separator='\\t'"),
+    "a decimal comma": ('age,plan\n"987654,5",free\n', r"column 'age' holds cells.*dp.CSV\(path, decimal=...,"),
     "other letters": (f"Age,plan\n987654,{SECRET_TEXT}\n", "no column 'age'; its first line .* .it has 'Age'."),
     "columns twice": (f"age,plan,age\n987654,{SECRET_TEXT},1\n", "more than one column called 'age'"),
     "no lines": ("age,plan\n", "the table is empty"),

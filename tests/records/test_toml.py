@@ -33,11 +33,20 @@ def number_columns(draw):
 @st.composite
 def level_columns(draw):
     levels = draw(st.lists(text, min_size=2, unique=True, max_size=4) | st.lists(whole, min_size=2, unique=True))
+    if draw(st.booleans()):  # codes, some of them texts that look like numbers
+        codes = draw(st.sampled_from([text, whole, whole.map(str)]))
+        named = st.lists(st.tuples(codes, text), min_size=2, max_size=4, unique_by=lambda pair: pair[0])
+        levels = draw(named.map(dict).filter(lambda coding: len(set(coding.values())) > 1))
+        return levels_of(draw, levels, list(levels.values()))
+    return levels_of(draw, levels, levels)
+
+
+def levels_of(draw, declared, levels):
     rules = {"unknown": draw(st.sampled_from(["refuse", "other", levels[0]]))}
     rules["missing"] = draw(st.sampled_from(["refuse", "level", levels[-1]]))
     if draw(st.booleans()):
-        return dp.Ordered(levels, **rules)
-    return dp.Category(levels, reference=draw(st.sampled_from([None, *levels])), **rules)
+        return dp.Ordered(declared, **rules)
+    return dp.Category(declared, reference=draw(st.sampled_from([None, *levels])), **rules)
 
 
 @st.composite
@@ -82,6 +91,15 @@ def test_files(tmp_path):
     assert dp.Schema.load(str(tmp_path / "text.toml"))["day"] == dp.Date("2000-01-01", "2001-01-01")
 
 
+def test_codes_as_people_write_them():
+    declared = 'levels = {1 = "yes", 2 = "no", -9 = "no"}'
+    found = dp.Schema.from_toml(f'[columns.a]\ntype = "category"\n{declared}\nreference = "no"\n')
+    assert found["a"] == dp.Category({1: "yes", 2: "no", -9: "no"}, reference="no")
+    assert declared in found.to_toml()
+    letters = dp.Schema.from_toml('[columns.a]\ntype = "ordered"\nlevels = {j = "ja", 1 = "nein"}\n')
+    assert letters["a"] == dp.Ordered({"j": "ja", "1": "nein"})
+
+
 MISTAKES = {
     "not TOML": ("age = ", "s.toml is not TOML"),
     "another table": ("[rows.age]", "s.toml: rows = .* is not part of a schema; allowed: tables .columns"),
@@ -113,6 +131,11 @@ MISTAKES = {
     "both true and false": ('[columns.a]\ntype = "boolean"\ntrue = ["y"]\nfalse = ["y"]', "both true and false"),
     "a word for a list": ('[columns.a]\ntype = "boolean"\ntrue = "y"\nfalse = ["n"]', "true must be a list"),
     "a level that is no text": ('[columns.a]\ntype = "category"\nlevels = [0.5, 1]', "columns.a: a level must be text"),
+    "a code that is a fraction": (
+        '[columns.a]\ntype = "category"\nlevels = {0.5 = "a", 1 = "b"}',
+        "columns.a: levels must be text where the table has codes for them, got {'5': 'a'}",
+    ),
+    "codes for one level": ('[columns.a]\ntype = "ordered"\nlevels = {1 = "a", 2 = "a"}', "at least two levels"),
     "a reserved name": ('[columns._a]\ntype = "boolean"', "s.toml: a column cannot be called '_a'"),
     "still to fill in": ('[columns.a]\ntype = "category"\nlevels = ["..."]', "columns.a.levels = .* filled in"),
 }

@@ -112,7 +112,7 @@ def _release(plan: PlannedChains, run_state: RunState, interrupted: bool) -> Rel
         settings=settings,
         sample_stats={"accepted": accepted.T},
         notes=plan.notes,
-        **issued(plan.guarantee, run_state.source.reproducible),
+        **issued(plan, run_state.source.reproducible),
     )
 
 

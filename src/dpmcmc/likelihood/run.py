@@ -44,7 +44,7 @@ def run(plan: PlannedRelease, posterior: Posterior, source: RandomSource, show: 
             "model": model_name(plan.model),
         },
         sums=LikelihoodSums.of(found, plan.temperature),
-        **issued(plan.guarantee, source.reproducible),
+        **issued(plan, source.reproducible),
     )
 
 

@@ -26,7 +26,9 @@ class ModelLike(Protocol):
     - ``response(record)`` and ``respond(x, responses)``: the outcome of a record as a number within [−1, 1], and
       records with the rows of x and these outcomes. The library then releases what outcomes look like, to begin near
       them;
-    - ``weight(record)``: what its log likelihood is multiplied by, if it is; simulated outcomes are those of weight 1.
+    - ``weight(record)``: what its log likelihood is multiplied by, if it is; simulated outcomes are those of weight 1;
+    - ``predict(release, table)`` and the like, which a release asks (:class:`dpmcmc.predicting.Predicting`); and
+      ``declaration``, a text that says all that the parameters mean, by which a saved release knows its model again.
 
     Functions of a record see that record alone, the others none: one that closes over the data voids every guarantee.
     """

@@ -24,6 +24,7 @@ from dpmcmc.models.groups import (
 )
 from dpmcmc.models.priors import NormalPriors
 from dpmcmc.models.priors import Theta as Theta
+from dpmcmc.models.public_rows import Predicted
 from dpmcmc.records import check_columns, check_lengths, numeric
 
 Record = dict[str, Array]
@@ -47,7 +48,7 @@ class BesideTerms:
     groups: Mapping[str, Labels] = field(default_factory=dict, hash=False)
 
 
-class Regression(BesideTerms, NormalPriors):
+class Regression(BesideTerms, NormalPriors, Predicted):
     """An outcome y whose law depends on bounded covariates x through η = θ₀ + x·θ.
 
     A record is ``{"x": covariates, "y": outcome}``. Each covariate is scaled by its *declared* bounds to [−1, 1] and

@@ -6,6 +6,7 @@ of any library are read by it. Nothing here loads JAX.
 
 from dpmcmc.records.columns import Column
 from dpmcmc.records.dates import Date
+from dpmcmc.records.files import CSV
 from dpmcmc.records.identities import identities, identities_of
 from dpmcmc.records.levels import Boolean, Category, Ordered
 from dpmcmc.records.numbers import Number
@@ -14,6 +15,7 @@ from dpmcmc.records.schema import Schema
 from dpmcmc.records.tables import check_columns, check_lengths
 
 __all__ = [
+    "CSV",
     "Boolean",
     "Category",
     "Column",

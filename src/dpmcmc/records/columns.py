@@ -49,8 +49,8 @@ class Column(ABC):
         return len(self.labels)
 
     @property
-    def texts(self) -> frozenset[str]:
-        """The texts that are declared as values."""
+    def values(self) -> frozenset[str | int]:
+        """The values that are declared one by one, as the table has them."""
         return frozenset()
 
     @abstractmethod

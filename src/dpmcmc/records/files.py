@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,78 @@ def pyarrow() -> Any:
     return pyarrow
 
 
+SEPARATORS = {",": "commas", ";": "';'", "\t": "tabs", "|": "'|'"}
+"""Those in common use, as errors call them."""
+
+
+@dataclass(frozen=True)
+class CSV(os.PathLike[str]):
+    """A CSV file and how it is written, wherever a table is asked for.
+
+        model.encode(dp.CSV("visits.csv", separator=";", decimal=",", encoding="cp1252", missing=["-99", "k. A."]))
+
+    - ``separator``: between cells, one character (``"\\t"`` for tabs);
+    - ``decimal``: the sign before the decimals of a number, "." or ",". The other one is refused within numbers;
+    - ``encoding``: of the text, one in which ASCII is itself, such as "cp1252" or "latin-1";
+    - ``missing``: cells that are missing values, in every column and beside the usual marks (empty, NA, null, …),
+      except where they are declared as a level. Those that are numbers are so however they are written: -99, -99.0.
+
+    A path alone stands for a file with the usual settings.
+    """
+
+    path: str | os.PathLike[str]
+    _: KW_ONLY
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    missing: Sequence[str | int] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str | os.PathLike) or isinstance(self.path, CSV):
+            raise TypeError(f"CSV: path must be the path of a file, got {self.path!r}")
+        one = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator.isascii()
+        if not one or self.separator.isalnum() or self.separator in '"\r\n.-+':
+            raise ValueError(f"CSV: separator must be one character such as ';' or '\\t', got {self.separator!r}")
+        if self.decimal not in (".", ","):
+            raise ValueError(f"CSV: decimal must be '.' or ',', got {self.decimal!r}")
+        if not _keeps_ascii(self.encoding):
+            raise ValueError(
+                f"CSV: encoding must be one in which ASCII is itself, such as 'utf-8', 'cp1252' or 'latin-1', got "
+                f"{self.encoding!r}: save the file as UTF-8"
+            )
+        if isinstance(self.missing, str) or not all(
+            isinstance(mark, str | int) and not isinstance(mark, bool) for mark in self.missing
+        ):
+            raise TypeError(
+                f"CSV: missing must be a list of texts or whole numbers, such as ['-99'], got {self.missing!r}"
+            )
+        object.__setattr__(self, "missing", tuple(map(str, self.missing)))
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        return (*MISSING_MARKS, *map(str, self.missing))
+
+    def number(self, text: str) -> float | None:
+        """What a mark is as a number, if it is one."""
+        if "_" in text or (self.decimal == "," and "." in text):
+            return None
+        try:
+            return float(text.replace(self.decimal, "."))
+        except ValueError:
+            return None
+
+
+def _keeps_ascii(encoding: Any) -> bool:
+    ascii_bytes = bytes(range(128))
+    try:
+        return ascii_bytes.decode(encoding) == ascii_bytes.decode("ascii")
+    except (LookupError, TypeError, ValueError):
+        return False
+
+
 @dataclass(frozen=True)
 class File:
     """A file's public part: names, and a table of its types without rows if it has types. ``load`` reads columns."""
@@ -34,18 +106,23 @@ class File:
     names: list[str]
     empty: Any
     load: Callable[[Mapping[str, Column]], Any]
+    separated: str = ""  # by what the names of a CSV file are, in words
 
 
 def open_file(source: str | os.PathLike[str]) -> File:
     """The header of a CSV file, or the footer of a Parquet file: names and types, and no value."""
     path = Path(source)
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise ValueError(f"a table in a file ends in .csv or .parquet, got {str(path)!r}: read it yourself first")
+    if not isinstance(source, CSV) and path.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(
+            f"a table in a file ends in .csv or .parquet, got {str(path)!r}: read it yourself first, or give "
+            "dp.CSV(path, separator=...) if it is a text file with a header"
+        )
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
-    if path.suffix.lower() == ".csv":
-        names = csv_header(path)
-        return File(names, None, lambda columns: read_csv(path, columns, len(names)))
+    if isinstance(source, CSV) or path.suffix.lower() == ".csv":
+        how = source if isinstance(source, CSV) else CSV(path)
+        names = csv_header(how)
+        return File(names, None, lambda columns: read_csv(how, columns, len(names)), _words(how.separator))
     pyarrow()
     from pyarrow import parquet
 
@@ -58,21 +135,37 @@ def open_file(source: str | os.PathLike[str]) -> File:
     )
 
 
-def csv_header(path: Path) -> list[str]:
+def _words(separator: str) -> str:
+    return SEPARATORS.get(separator, repr(separator))
+
+
+def csv_header(file: CSV) -> list[str]:
     """The names in the first line. The lines after it are not decoded."""
-    with path.open("rb") as file:
-        line = file.readline()
+    path = str(Path(file))
+    with Path(file).open("rb") as opened:
+        line = opened.readline().removeprefix(b"\xef\xbb\xbf")
     try:
-        text = line.decode("utf-8-sig")
+        text = line.decode(file.encoding).rstrip("\r\n")
     except UnicodeDecodeError:
-        raise ValueError(f"the header of {str(path)!r} is not UTF-8: save the file as UTF-8") from None
-    names = next(csv.reader([text.rstrip("\r\n")]), [])
+        raise ValueError(
+            f"the header of {path!r} is not {file.encoding}: save the file as UTF-8, or say what it is, "
+            "dp.CSV(path, encoding=...)"
+        ) from None
+    names = next(csv.reader([text], delimiter=file.separator), [])
     if not names or text.count('"') % 2:
-        raise ValueError(f"{str(path)!r} has no header: its first line must name the columns, separated by commas")
+        raise ValueError(
+            f"{path!r} has no header: its first line must name the columns, separated by {_words(file.separator)}"
+        )
+    others = [other for other in SEPARATORS if other in text and other != file.separator]
+    if len(names) == 1 and others and not text.startswith('"'):
+        raise ValueError(
+            f"the header of {path!r} is a single name with {_words(others[0])} in it: if names are separated by these, "
+            f"say so, dp.CSV(path, separator={others[0]!r}); if not, put the name in double quotes"
+        )
     return names
 
 
-def read_csv(path: Path, columns: Mapping[str, Column], width: int) -> dict[str, Cells]:
+def read_csv(file: CSV, columns: Mapping[str, Column], width: int) -> dict[str, Cells]:
     """The columns of a CSV file, each as the kind of cells that its declaration reads."""
     arrow = pyarrow()
     from pyarrow import csv as arrow_csv
@@ -83,30 +176,41 @@ def read_csv(path: Path, columns: Mapping[str, Column], width: int) -> dict[str,
         null_values=[],
         strings_can_be_null=False,
     )
-    parse = arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=width > 1)
+    parse = arrow_csv.ParseOptions(delimiter=file.separator, newlines_in_values=True, ignore_empty_lines=width > 1)
+    read = arrow_csv.ReadOptions(encoding=file.encoding)
     table = guarded(
-        lambda: arrow_csv.read_csv(path, parse_options=parse, convert_options=convert),
-        f"{str(path)!r} cannot be read as a CSV file: it must be UTF-8, separated by commas, with as many cells in "
-        "every line as the header has names",
+        lambda: arrow_csv.read_csv(Path(file), read_options=read, parse_options=parse, convert_options=convert),
+        f"{str(Path(file))!r} cannot be read as a CSV file: it must be {file.encoding.upper()}, separated by "
+        f"{_words(file.separator)}, with as many cells in every line as the header has names",
     )
-    return {name: _read_written(table[name], column, name) for name, column in columns.items()}
+    return {name: _read_written(table[name], column, name, file) for name, column in columns.items()}
 
 
-def _read_written(text: Any, column: Column, name: str) -> Cells:
+def _read_written(text: Any, column: Column, name: str, file: CSV) -> Cells:
     """A column of text as the kind that its declaration reads first."""
     from pyarrow import compute
 
     kind = column.kinds[0]
+    comma = kind == "number" and file.decimal == ","
     if kind != "text":
         text = compute.utf8_trim_whitespace(text)
-    marks = [mark for mark in MISSING_MARKS if mark not in column.texts]
+    marks = [mark for mark in file.marks if mark not in column.values and file.number(mark) not in column.values]
     missing = compute.is_in(text, value_set=pyarrow().array(marks)).to_numpy().astype(bool)
     present = compute.if_else(missing, None, text)
-    return guarded(
+    if comma:
+        for old, new in ((".", "?"), (",", ".")):  # a point is no part of a number then, and makes none
+            present = compute.replace_substring(present, old, new)
+    cells = guarded(
         lambda: _converted(present, missing, kind, name),
-        f"column {name!r} holds cells that cannot be read as {PLURAL[kind]} ({_WRITTEN[kind]}), "
-        f"and are not among the marks of missing values: correct the file, or declare another type",
+        f"column {name!r} holds cells that cannot be read as {PLURAL[kind]} "
+        f"({'such as 12, -0,5 or 1e3, without points' if comma else _WRITTEN[kind]}), "
+        f"and are not among the marks of missing values: correct the file, or declare another type, or how the file "
+        "is written, with dp.CSV(path, decimal=..., missing=[...])",
     )
+    if kind != "number":
+        return cells
+    numbers = [number for number in map(file.number, marks) if number is not None]
+    return Cells(kind, cells.values, cells.missing | np.isin(cells.values, numbers), cells.storage)
 
 
 _WRITTEN: dict[Kind, str] = {

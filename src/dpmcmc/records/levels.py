@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpmcmc.records.cells import Cells, Kind
-from dpmcmc.records.columns import EXACT, REFUSE, Column
+from dpmcmc.records.coding import (
+    Level,
+    checked_codes,
+    checked_coding,
+    checked_levels,
+    is_pairs,
+    kind_of,
+    plain_level,
+    positions,
+)
+from dpmcmc.records.columns import REFUSE, Column
 
 MISSING = "missing"  # the level that missing="level" adds
-Level = str | int
 
 
 class Levelled(Column):
@@ -44,9 +53,12 @@ class Levelled(Column):
 
 @dataclass(frozen=True)
 class Named(Levelled):
-    """A column whose levels are declared by name: what categories and ordered levels share."""
+    """A column whose levels are declared by name: what categories and ordered levels share.
 
-    levels: Sequence[Level]
+    ``levels`` are kept as a tuple, of pairs (value, level) if the table has codes for them.
+    """
+
+    levels: Any
     _: KW_ONLY
     unknown: Level = REFUSE
     missing: Level = REFUSE
@@ -55,7 +67,8 @@ class Named(Levelled):
     unknown_choices: ClassVar[str] = "unknown='other'"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", checked_levels(self.levels))
+        coded = isinstance(self.levels, Mapping) or is_pairs(self.levels)
+        object.__setattr__(self, "levels", (checked_codes if coded else checked_levels)(self.levels))
         for rule in ("unknown", "missing"):
             value = plain_level(getattr(self, rule), rule)
             object.__setattr__(self, rule, value)
@@ -65,21 +78,37 @@ class Named(Levelled):
             )
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        return ("text",) if self.texts else ("number",)
+    def is_coded(self) -> bool:
+        return is_pairs(self.levels)
 
     @property
-    def texts(self) -> frozenset[str]:
-        return frozenset(level for level in self.levels if isinstance(level, str))
+    def coding(self) -> dict[Level, Level]:
+        """The values in the table, and the level that each of them is."""
+        return dict(self.levels) if self.is_coded else {level: level for level in self.levels}
+
+    @property
+    def declared(self) -> tuple[Level, ...]:
+        """The levels, without those that rules for other and missing values add."""
+        return tuple(dict.fromkeys(self.coding.values()))
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return (kind_of(self.values),)
+
+    @property
+    def values(self) -> frozenset[Level]:
+        return frozenset(self.coding)
 
     @property
     def labels(self) -> tuple[str, ...]:
         added = [str(self.unknown)] * (self.unknown != REFUSE) + [MISSING] * (self.missing == "level")
-        return tuple(dict.fromkeys([*map(str, self.levels), *added]))
+        return tuple(dict.fromkeys([*map(str, self.declared), *added]))
 
     def encode(self, cells: Cells, name: str) -> np.ndarray:
-        cells = self.read(cells, name)
-        return self.fitted(positions(cells, self.levels), cells.missing, (self._unknown, self._missing), name)
+        cells, coding = self.read(cells, name), self.coding
+        codes = np.array([*map(self.code, coding.values()), -1], dtype=float)  # the last one for what is not found
+        found = codes[positions(cells, tuple(coding)).astype(int)]
+        return self.fitted(found, cells.missing, (self._unknown, self._missing), name)
 
     @property
     def _unknown(self) -> int | None:
@@ -89,10 +118,15 @@ class Named(Levelled):
     def _missing(self) -> int | None:
         return None if self.missing == REFUSE else self.code(MISSING if self.missing == "level" else self.missing)
 
+    def shown(self, level: Level) -> str:
+        """A level for people, after its codes if the table has such."""
+        codes = [str(value) for value, meant in self.coding.items() if meant == level]
+        return f"{' or '.join(codes)} is {level}" if self.is_coded else str(level)
+
     def summary(self) -> tuple[str, str, str]:
         missing = "refused" if self._missing is None else f"become {self.labels[self._missing]!r}"
         unknown = "refused" if self._unknown is None else f"become {self.labels[self._unknown]!r}"
-        return " < ".join(map(str, self.levels)), missing, unknown
+        return " < ".join(map(self.shown, self.declared)), missing, unknown
 
 
 @dataclass(frozen=True)
@@ -100,12 +134,14 @@ class Ordered(Named):
     """A column of levels in their order, the lowest first.
 
         dp.Ordered(["poor", "fair", "good", "excellent"])
+        dp.Ordered({1: "poor", 2: "fair", 3: "good", 4: "good"})
 
-    Levels are text, or whole numbers, which are then read from columns of numbers. Values that are not declared are
-    refused, or become the level ``unknown``, which is added if it is not declared. Missing values are refused, become
-    the level ``missing``, or with ``missing="level"`` a level called "missing" of their own. Levels that are added
-    come after those that are declared, and have no place in their order. The words "refuse" and "level" are always
-    the rules.
+    Levels are text, or whole numbers, which are then read from columns of numbers. A mapping says which level a value
+    of the table is, and several values may be one; references and rules are then said by levels, not by values. Values
+    that are not declared are refused, or become the level ``unknown``, which is added if it is not declared. Missing
+    values are refused, become the level ``missing``, or with ``missing="level"`` a level called "missing" of their own.
+    Levels that are added come after those that are declared, and have no place in their order. The words "refuse" and
+    "level" are always the rules.
     """
 
     type_name: ClassVar[str] = "ordered"
@@ -116,6 +152,7 @@ class Category(Named):
     """A column of levels without an order, and the level that others are compared with.
 
         dp.Category(["free", "basic", "full"], reference="free", unknown="other", missing="level")
+        dp.Category({1: "yes", 2: "no", 9: "refused"}, reference="no")
 
     The reference is the first level if none is given. Levels, ``unknown`` and ``missing`` as for :class:`Ordered`.
     """
@@ -126,13 +163,14 @@ class Category(Named):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        reference = self.levels[0] if self.reference is None else self.reference
-        if reference not in self.levels or isinstance(reference, bool):
-            raise ValueError(f"reference must be one of the levels {list(self.levels)}, got {self.reference!r}")
-        object.__setattr__(self, "reference", self.levels[self.levels.index(reference)])
+        declared = self.declared
+        reference = declared[0] if self.reference is None else self.reference
+        if reference not in declared or isinstance(reference, bool):
+            raise ValueError(f"reference must be one of the levels {list(declared)}, got {self.reference!r}")
+        object.__setattr__(self, "reference", declared[declared.index(reference)])
 
     def summary(self) -> tuple[str, str, str]:
-        starred = [f"{level} (reference)" if level == self.reference else str(level) for level in self.levels]
+        starred = [f"{self.shown(level)}{' (reference)' * (level == self.reference)}" for level in self.declared]
         return (", ".join(starred), *super().summary()[1:])
 
 
@@ -170,13 +208,11 @@ class Boolean(Levelled):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        if not self.coding:
-            return "boolean", "number"
-        return ("text" if self.texts else "number"), "boolean"
+        return (kind_of(self.values), "boolean") if self.coding else ("boolean", "number")
 
     @property
-    def texts(self) -> frozenset[str]:
-        return frozenset(key for key, _ in self.coding if isinstance(key, str))
+    def values(self) -> frozenset[Level]:
+        return frozenset(dict(self.coding))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -202,61 +238,3 @@ class Boolean(Levelled):
             for rule in (self.missing, self.unknown)
         )
         return values, missing, unknown
-
-
-def positions(cells: Cells, levels: Sequence[Level]) -> np.ndarray:
-    """The position of each cell's value among the levels, −1 if it is not one of them."""
-    if cells.kind == "text":
-        at = {level: position for position, level in enumerate(levels)}
-        return np.fromiter((at.get(text, -1) for text in cells.values), np.float64, len(cells))
-    numbers = np.array(levels, dtype=np.float64)
-    order = np.argsort(numbers)
-    nearest = order[np.minimum(np.searchsorted(numbers[order], cells.values), len(levels) - 1)]
-    return np.where(numbers[nearest] == cells.values, nearest, -1).astype(np.float64)
-
-
-def plain_level(level: Any, what: str) -> Level:
-    """Text that can be written, or a whole number."""
-    if isinstance(level, np.integer):
-        level = int(level)
-    if isinstance(level, str) and level and level.encode("utf-8", "ignore").decode() == level:
-        return str(level)
-    if isinstance(level, int) and not isinstance(level, bool) and abs(level) < EXACT:
-        return level
-    raise TypeError(f"{what} must be text that is not empty, or a whole number within ±2⁵³, got {level!r}")
-
-
-def checked_levels(levels: Any) -> tuple[Level, ...]:
-    """At least two levels, all text or all whole numbers, none twice."""
-    if not isinstance(levels, list | tuple | range):
-        raise TypeError(
-            f"levels must be a list such as ['low', 'high'], from public knowledge and in an order of yours, "
-            f"got {type(levels).__name__}: {levels!r}"
-        )
-    found = tuple(plain_level(level, "a level") for level in levels)
-    if len({isinstance(level, str) for level in found}) > 1:
-        raise TypeError(f"levels must be all text or all whole numbers, got {list(found)}")
-    repeated = sorted({str(level) for level in found if found.count(level) > 1})
-    if repeated:
-        raise ValueError(f"levels must differ, got more than one {', '.join(map(repr, repeated))}")
-    if len(found) < 2:
-        raise ValueError(f"there must be at least two levels, got {list(found)}: a constant says nothing")
-    return found
-
-
-def checked_coding(coding: Any) -> tuple[tuple[Level, bool], ...]:
-    """Pairs of a text or whole number and what it means, those for True first."""
-    if coding == () or (isinstance(coding, Mapping) and not coding):
-        return ()
-    try:
-        meaning = dict(coding)
-    except (TypeError, ValueError):
-        raise TypeError(f"coding must be a mapping such as {{'yes': True, 'no': False}}, got {coding!r}") from None
-    wrong = {key: value for key, value in meaning.items() if not isinstance(value, bool | np.bool_)}
-    if wrong:
-        raise TypeError(f"coding must say True or False for each value, got {wrong!r}")
-    checked_levels(list(meaning))
-    if len(set(meaning.values())) < 2:
-        raise ValueError(f"coding must say what is True and what is False, got {meaning!r}")
-    pairs = [(plain_level(key, "a value"), bool(value)) for key, value in meaning.items()]
-    return tuple(sorted(pairs, key=lambda pair: not pair[1]))

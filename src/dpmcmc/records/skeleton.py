@@ -21,6 +21,7 @@ _HEAD = f"""\
 # number     bounds = [0, 120]; unit = "years"; integer = true; missing = 0; outside = "refuse"
 # category   levels = ["a", "b"]; reference = "a"; unknown = "other"; missing = "level"
 # ordered    levels = ["low", "high"]; unknown = "other"; missing = "level"
+#            levels = {{1 = "low", 2 = "high"}} where the table has codes for them
 # boolean    true = ["yes"]; false = ["no"]; unknown = false; missing = "level"
 # date       bounds = [2000-01-01, 2020-12-31]; missing = 2000-01-01; outside = "refuse"
 #

@@ -17,7 +17,7 @@ from dpmcmc.records.files import open_file, pyarrow
 
 READABLE = (
     "a pandas or polars data frame, a pyarrow Table, a mapping of arrays, a NumPy structured array, "
-    "or the path of a .csv or .parquet file"
+    "the path of a .csv or .parquet file, or dp.CSV(path, separator=...)"
 )
 
 
@@ -35,7 +35,7 @@ def check_columns(table: Any, wanted: Iterable[str]) -> Any:
     """The table, as what can be read again, after it was seen to have every wanted column once. No value is read."""
     if isinstance(table, str | os.PathLike):
         file = open_file(table)
-        check_names(file.names, wanted, shown=file.empty is not None)
+        check_names(file.names, wanted, file.separated)
         return table
     table = opened(table)
     check_names(names_of(table), wanted)
@@ -73,10 +73,11 @@ def names_of(table: Any) -> list[Any]:
     return list(table.columns if names is None else names)
 
 
-def check_names(names: Sequence[Any], wanted: Iterable[str], shown: bool = True) -> None:
+def check_names(names: Sequence[Any], wanted: Iterable[str], separated: str = "") -> None:
     """Every declared column is there, once.
 
-    Names that may be values, since a CSV file may lack its header, are not shown: only those like a declared one.
+    Names in a line, ``separated`` by something, may be values, since a CSV file may lack its header: they are not
+    shown, but for those like a declared one.
     """
     counts = Counter(names)
     absent = [name for name in wanted if not counts[name]]
@@ -84,8 +85,8 @@ def check_names(names: Sequence[Any], wanted: Iterable[str], shown: bool = True)
         listed = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
         has = (
             f"its columns are: {listed or 'none'}"
-            if shown
-            else f"its first line should name them{_alike(absent, names)}"
+            if not separated
+            else f"its first line should name them{_alike(absent, names) or f', separated by {separated}'}"
         )
         raise ValueError(
             f"the table has no column {', '.join(map(repr, absent))}; {has}. "
@@ -101,7 +102,7 @@ def check_names(names: Sequence[Any], wanted: Iterable[str], shown: bool = True)
 def _alike(absent: list[str], names: Sequence[str]) -> str:
     folded = {name.strip().lower(): name for name in names}
     alike = [folded[name.lower()] for name in absent if name.lower() in folded]
-    return f" (it has {', '.join(map(repr, alike))})" if alike else ", separated by commas"
+    return f" (it has {', '.join(map(repr, alike))})" if alike else ""
 
 
 def check_lengths(lengths: Mapping[str, int]) -> None:

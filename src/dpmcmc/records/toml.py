@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +24,7 @@ _SETTINGS = {
     "boolean": ("true", "false", "unknown", "missing"),
     "date": ("bounds", "missing", "outside"),
 }
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")  # keys of TOML are text: those of codes that all are this are numbers
 _NEEDED = {"number": "bounds", "category": "levels", "ordered": "levels", "date": "bounds"}
 _USUAL = {"unit": "", "integer": False, "missing": REFUSE, "unknown": REFUSE, "outside": "clip"}
 
@@ -41,6 +43,9 @@ def _settings(column: Column) -> str:
 def _setting(column: Any, name: str) -> Any:
     if name == "bounds":
         return [column.low, column.high]
+    if name == "levels" and column.is_coded:
+        texts = [value for value in column.values if isinstance(value, str)]
+        return column.levels if texts and all(map(_WHOLE.fullmatch, texts)) else column.coding
     if name in ("true", "false"):
         return [value for value, meaning in column.coding if meaning == (name == "true")]
     return getattr(column, name)
@@ -62,6 +67,8 @@ def literal(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key(str(name))} = {literal(each)}' for name, each in value.items())}}}"
     return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(value)
 
 
@@ -114,7 +121,10 @@ def _made(type_name: str, given: dict[str, Any]) -> Column:
         if len(dict(coding)) < len(coding):
             raise ValueError("a value cannot be both true and false, nor be named twice")
         return Boolean(tuple(coding), **given)
-    return (Category if type_name == "category" else Ordered)(**given)
+    levels = given.pop("levels")
+    if isinstance(levels, dict) and all(map(_WHOLE.fullmatch, levels)):
+        levels = {int(value): level for value, level in levels.items()}
+    return (Category if type_name == "category" else Ordered)(levels, **given)
 
 
 def _words(given: dict[str, Any], name: str) -> list[Any]:

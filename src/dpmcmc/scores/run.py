@@ -80,7 +80,7 @@ def run(plan: PlannedScores, posterior: Posterior, source: RandomSource, show: b
             "model": model_name(plan.model),
         },
         sums=sums,
-        **issued(plan.guarantee, source.reproducible),
+        **issued(plan, source.reproducible),
     )
 
 

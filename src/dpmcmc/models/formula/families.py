@@ -50,7 +50,7 @@ def _is_event(column: Any) -> bool:
 
 def _is_ordered(column: Any) -> bool:
     """Levels that rules for missing or other values add have no place in the order."""
-    return isinstance(column, Ordered) and len(column.levels) == column.n_levels >= FEWEST
+    return isinstance(column, Ordered) and len(column.declared) == column.n_levels >= FEWEST
 
 
 def _is_category(column: Any) -> bool:

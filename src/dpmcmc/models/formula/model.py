@@ -20,7 +20,7 @@ from dpmcmc.models.formula.design import Design, design
 from dpmcmc.models.formula.factors import factor
 from dpmcmc.models.formula.families import UNIT, Family, check_outcome, check_settings, event, family_of
 from dpmcmc.models.formula.original import OriginalScale, original
-from dpmcmc.models.formula.predictions import Predictions
+from dpmcmc.models.formula.predictions import DeclaredRows
 from dpmcmc.models.formula.terms import Parsed, parse
 from dpmcmc.models.groups import deviation
 from dpmcmc.models.priors import Normal, NormalPriors, Theta
@@ -29,7 +29,7 @@ from dpmcmc.records import Schema
 
 
 @dataclass(frozen=True)
-class FormulaRegression(NormalPriors, Predictions):
+class FormulaRegression(NormalPriors, DeclaredRows):
     """The regression that a formula says, over a table that a schema declares: made by :func:`regression`.
 
     A record is ``{"x": covariates, "y": outcome}``. The likelihood is that of the family's own model, such as
@@ -122,9 +122,21 @@ class FormulaRegression(NormalPriors, Predictions):
 
         Guarantee: as :meth:`dpmcmc.Schema.encode`; every record is encoded by itself.
         """
-        weights = [] if self.beside.weights is None else [self.beside.weights.column]
-        columns = self.schema.encode(table, only=dict.fromkeys([*self.inputs, *weights, self.outcome]))
+        columns = self.schema.encode(table, only=self._read)
         return {"x": self.covariates_of(columns), "y": self.outcome_of(columns)}
+
+    @property
+    def _read(self) -> list[str]:
+        """Columns of the table that records are made of."""
+        weights = [] if self.beside.weights is None else [self.beside.weights.column]
+        return list(dict.fromkeys([*self.inputs, *weights, self.outcome]))
+
+    @property
+    def declaration(self) -> str:
+        """All that the parameters mean, as text; their priors are no part of it."""
+        right = " + ".join([*sorted(self.names), *self.beside.bounds])
+        said = ", ".join([self._family.name, *(f"{name} {value}" for name, value in sorted(self.settings.items()))])
+        return f"{self.outcome} ~ {right}, {said}\n\n{self.schema.subset(sorted(self._read)).to_toml()}"
 
     @property
     def inputs(self) -> list[str]:
@@ -227,15 +239,6 @@ class FormulaRegression(NormalPriors, Predictions):
         family = self.likelihood
         coefficients = [family.coefficient(name, which) for name in columns for which in family.predictors]
         return log_savage_dickey(self.draws_of(release), self.priors, named(without, coefficients))
-
-    def draws_of(self, release: Any) -> dict[str, np.ndarray]:
-        """The draws after warm-up."""
-        if release.draws.keys() != set(self.names):
-            raise ValueError(
-                f"the release has the parameters {', '.join(release.draws)}, and the model {', '.join(self.names)}: "
-                "give the model that was sampled"
-            )
-        return {name: release.draws[name][:, release.warmup :] for name in self.names}
 
     def design_matrix(self, table: Any) -> dict[str, np.ndarray]:
         """The columns of the design, on the scale of the table: for public tables, to look at what a formula means."""

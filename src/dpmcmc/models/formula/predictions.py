@@ -1,38 +1,21 @@
-"""What draws say of public rows: expected outcomes and their changes, new outcomes, and how likely given ones are."""
+"""Predictions for the rows of a table that a schema declares."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
-from jax.scipy.special import logsumexp
 
-from dpmcmc.models.priors import Theta
-from dpmcmc.models.regression import Regression
+from dpmcmc.models.predictions import Predictions
 from dpmcmc.records import Category, Number, Ordered, Schema
 
-NUMBERS = 4_000_000  # that are computed at a time, to save memory
-LOW, HIGH = 0.05, 0.95
-COLUMNS = ["mean", "sd", "5%", "95%"]
 
-
-class Predictions(ABC):
-    """Predictions of a regression over a declared table, from draws of its parameters.
-
-    All is post-processing of a release, and free; the rows are public: what is printed of private rows is not covered.
-    """
+class DeclaredRows(Predictions):
+    """Rows are read by the schema."""
 
     schema: Schema
-    likelihood: Regression
-
-    @property
-    @abstractmethod
-    def outcome(self) -> str: ...
 
     @property
     @abstractmethod
@@ -46,152 +29,28 @@ class Predictions(ABC):
     @abstractmethod
     def outcome_of(self, encoded: Mapping[str, np.ndarray]) -> np.ndarray: ...
 
-    @abstractmethod
-    def to_family(self, theta: Theta, x: Array) -> tuple[Theta, Array]:
-        """Parameters as the family takes them, and η of rows of covariates."""
+    def rows_of(self, table: Any) -> np.ndarray:
+        return self.covariates_of(self.schema.encode(table, only=self.inputs))
 
-    @abstractmethod
-    def draws_of(self, release: Any) -> dict[str, np.ndarray]:
-        """Draws after warm-up, (chain, draw)."""
-
-    @abstractmethod
-    def sample_prior(self, key: Array) -> Theta: ...
-
-    def predict(self, release: Any, table: Any) -> Any:
-        """The expected outcome of each row of a public table: mean, sd and 90 % interval, as a data frame.
-
-        The probability of the event, or the mean of a count or a number on its own scale; for an outcome with three or
-        more levels the probability of each, in a row for each row and level. The table is read by the schema and needs
-        no outcome. Free post-processing.
-        """
-        import pandas as pd
-
-        x = self.covariates_of(self.schema.encode(table, only=self.inputs))
-        found = _by_rows(_summary, self._expected, _flat(self.draws_of(release)), x)
-        if not self.likelihood.classes:
-            return pd.DataFrame(found, columns=COLUMNS)
-        index = pd.MultiIndex.from_product([range(len(x)), self.likelihood.classes], names=["row", self.outcome])
-        return pd.DataFrame(found.reshape(-1, len(COLUMNS)), index, COLUMNS)
-
-    def predict_outcomes(self, release: Any, table: Any, seed: int = 0) -> np.ndarray:
-        """Draws (draw, row) of a new outcome for each row of a public table, one for each draw of the release.
-
-        Events are 0 and 1; levels are their positions in the column's ``labels``.
-        """
-        return self._drawn(_flat(self.draws_of(release)), table, seed)
-
-    def prior_predictive(self, table: Any, draws: int = 1000, seed: int = 0) -> np.ndarray:
-        """Outcomes (draw, row) of the rows of a public table with parameters drawn from the prior: is it sensible?
-
-        Reads no record and needs no release.
-        """
-        with jax.enable_x64(True):
-            keys = jax.random.split(jax.random.key(seed), draws)
-            theta = jax.jit(jax.vmap(self.sample_prior))(keys)
-        return self._drawn(jax.tree.map(np.asarray, theta), table, seed + 1)
-
-    def marginal_effects(self, release: Any, table: Any, changes: Mapping[str, tuple[Any, Any]]) -> Any:
-        """The average change of the expected outcome over the rows of a public table, if a column changed for all.
-
-            model.marginal_effects(release, rows, {"age": (30, 60), "plan": ("free", "full")})
-
-        Mean, sd and 90 % interval of each change, as a data frame; other columns stay as they are. For an outcome with
-        three or more levels, of the probability of each.
-        """
-        import pandas as pd
-
-        encoded, theta = self.schema.encode(table, only=self.inputs), _flat(self.draws_of(release))
-        rows = {}
-        for name, pair in changes.items():
-            before, after = self._values(name, pair)
-            ends = [self.covariates_of(encoded | {name: np.full_like(encoded[name], to)}) for to in (before, after)]
-            least, most = (_by_rows(_total, self._expected, theta, x) for x in ends)
-            change = np.sum(most - least, axis=0) / len(ends[0])
-            for at, level in enumerate(self.likelihood.classes or ("",)):
-                own = change[:, at] if self.likelihood.classes else change
-                rows[f"{name}: {pair[0]} → {pair[1]}", level] = _summary(own[:, None])[0]
-        index = pd.MultiIndex.from_tuples(rows, names=["change", self.outcome])
-        found = pd.DataFrame(list(rows.values()), index, COLUMNS)
-        return found if self.likelihood.classes else found.droplevel(1)
-
-    def log_predictive_density(self, release: Any, table: Any) -> np.ndarray:
-        """log of the mean over draws of p(outcome | parameters), for each row of a public table with outcomes.
-
-        On the scale of the table and with all constants, so that families and formulas can be compared by its sum over
-        records that are public and were held out. Weights do not count.
-        """
+    def with_outcomes(self, table: Any, **settings: Any) -> tuple[np.ndarray, np.ndarray]:
+        if settings:
+            raise TypeError(f"the formula says what the outcome is, got {', '.join(settings)}: leave it out")
         encoded = self.schema.encode(table, only=dict.fromkeys([*self.inputs, self.outcome]))
-        x, y = self.covariates_of(encoded), self.outcome_of(encoded)
+        return self.covariates_of(encoded), self.outcome_of(encoded)
 
-        def log_density(theta: Theta, rows: Array) -> Array:
-            whole, eta = self.to_family(theta, rows[:, :-1])
-            each = jax.vmap(self.likelihood.log_density, (None, 0, 0))(whole, eta, rows[:, -1])
-            return each + self.likelihood.log_constant(rows[:, -1]) - jnp.log(self.likelihood.outcome_scale[1])
-
-        def log_mean(values: np.ndarray) -> np.ndarray:
-            return np.asarray(logsumexp(values, axis=0)) - np.log(len(values))
-
-        rows = np.concatenate([x, y[:, None]], axis=1)
-        return _by_rows(log_mean, log_density, _flat(self.draws_of(release)), rows)
-
-    def _values(self, name: str, pair: Any) -> np.ndarray:
-        """Two values of a column as encoded; what would be moved to a bound or another level is refused."""
+    def rows_at(self, table: Any, name: str, pair: tuple[Any, Any]) -> list[np.ndarray]:
         if name not in self.inputs:
             raise ValueError(f"the model does not depend on {name!r}; there are: {', '.join(self.inputs)}")
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ValueError(f"the change of {name!r} must be two values, (before, after), got {pair!r}")
+        encoded, values = self.schema.encode(table, only=self.inputs), self._values(name, pair)
+        return [self.covariates_of(encoded | {name: np.full_like(encoded[name], value)}) for value in values]
+
+    def _values(self, name: str, pair: tuple[Any, Any]) -> np.ndarray:
+        """Two values of a column as encoded; what would be moved to a bound or another level is refused."""
         column = self.schema[name]
+        if isinstance(column, Category | Ordered):  # by level, whatever codes the table has
+            return np.array([column.code(value) for value in pair], dtype=float)
         encoded = self.schema.encode({name: list(pair)}, only=[name])[name]
         for value, code in zip(pair, encoded, strict=True):
             if isinstance(column, Number) and float(value) != code:
                 raise ValueError(f"{value!r} is no value of {name!r}, which is declared as {column.summary()[0]}")
-            if isinstance(column, Category | Ordered):
-                column.code(value)  # raises for another than the declared levels
         return encoded
-
-    def _expected(self, theta: Theta, x: Array) -> Array:
-        centre, half = self.likelihood.outcome_scale
-        return centre + half * self.likelihood.expected(*self.to_family(theta, x))
-
-    def _drawn(self, theta: Mapping[str, np.ndarray], table: Any, seed: int) -> np.ndarray:
-        x = self.covariates_of(self.schema.encode(table, only=self.inputs))
-        centre, half = self.likelihood.outcome_scale
-
-        def draw(key: Array, one: Theta, rows: Array) -> Array:
-            return self.likelihood.draw(key, *self.to_family(one, rows))
-
-        with jax.enable_x64(True):
-            each = {name: jnp.asarray(values, jnp.float64) for name, values in theta.items()}
-            keys = jax.random.split(jax.random.key(seed), len(next(iter(theta.values()))))
-            drawn = jax.jit(jax.vmap(draw, (0, 0, None)))(keys, each, jnp.asarray(x))
-        return centre + half * np.asarray(drawn, dtype=np.float64)
-
-
-def _flat(draws: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: values.ravel() for name, values in draws.items()}
-
-
-def _by_rows(
-    reduce: Callable[[np.ndarray], np.ndarray],
-    function: Callable[[Theta, Array], Array],
-    theta: Mapping[str, np.ndarray],
-    rows: np.ndarray,
-) -> np.ndarray:
-    """``reduce`` of what ``function`` gives for all draws, (draw, row, …), for as many rows at a time as memory has."""
-    with jax.enable_x64(True):
-        each = {name: jnp.asarray(values, jnp.float64) for name, values in theta.items()}
-        compiled = jax.jit(jax.vmap(function, (0, None)))
-        size = max(NUMBERS // len(next(iter(theta.values()))), 1)
-        blocks = [rows[first : first + size] for first in range(0, len(rows), size)]
-        return np.concatenate([reduce(np.asarray(compiled(each, jnp.asarray(block)))) for block in blocks])
-
-
-def _summary(values: np.ndarray) -> np.ndarray:
-    """Mean, sd and ends of the interval over draws (draw, …), on the last axis."""
-    low, high = np.quantile(values, [LOW, HIGH], axis=0)
-    return np.stack([values.mean(axis=0), values.std(axis=0), low, high], axis=-1)
-
-
-def _total(values: np.ndarray) -> np.ndarray:
-    """The sum over rows of (draw, row, …), as one block."""
-    return values.sum(axis=1)[None]
