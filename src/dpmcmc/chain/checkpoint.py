@@ -22,7 +22,7 @@ import numpy as np
 
 from dpmcmc import files
 from dpmcmc.chain.plan import PlannedChains
-from dpmcmc.chain.scan import ChainState, Trace, chunk_length
+from dpmcmc.chain.scan import ChainState, Trace, chunk_length, start_chains
 from dpmcmc.files import sealed
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
@@ -111,7 +111,8 @@ def write(path: Path, plan: PlannedChains, posterior: Posterior, run_state: RunS
 def read(path: Path, plan: PlannedChains, posterior: Posterior, fresh: ChainState) -> RunState:
     """The run as it stood; an error if the file is not whole, or anything that determines the run has changed."""
     found = sealed.unpack("checkpoint", files.read(path, secret=True), path)
-    fault = _fault(found, plan, fresh)
+    source = RandomSource.from_key(found.extra, reproducible=bool(found.about.get("reproducible")))
+    fault = _fault(found, plan, fresh) or _fault_at_start(found, plan, posterior, source)
     if not fault and found.about["fingerprint"] != fingerprint(plan, posterior, found.extra):
         fault = "the model, records, kernel or budget differ; its coins must not be used for these"
     if fault:
@@ -120,15 +121,9 @@ def read(path: Path, plan: PlannedChains, posterior: Posterior, fresh: ChainStat
             "pay for a new run"
         )
     state = jax.tree.unflatten(jax.tree.structure(fresh), _leaves(found, "state"))
-    traces, steps = [], 0
-    if "trace0" in found.arrays:
-        *positions, accepted = _leaves(found, "trace")
-        traces, steps = (
-            [Trace(jax.tree.unflatten(jax.tree.structure(fresh.positions), positions), accepted)],
-            len(accepted),
-        )
-    source = RandomSource.from_key(found.extra, reproducible=found.about["reproducible"])
-    return RunState(state, traces, -(-steps // chunk_length(plan.steps)), source)
+    *positions, accepted = _leaves(found, "trace") or [np.zeros(0, bool)]
+    traces = [Trace(jax.tree.unflatten(jax.tree.structure(fresh.positions), positions), accepted)] if positions else []
+    return RunState(state, traces, -(-len(accepted) // chunk_length(plan.steps)), source)
 
 
 def _fault(found: sealed.Sealed, plan: PlannedChains, fresh: ChainState) -> str:
@@ -158,6 +153,15 @@ def _fault(found: sealed.Sealed, plan: PlannedChains, fresh: ChainState) -> str:
     if not 0 <= spent <= limit:
         return f"it has spent {float(spent):g} of {limit:g}"
     return ""
+
+
+def _fault_at_start(found: sealed.Sealed, plan: PlannedChains, posterior: Posterior, source: RandomSource) -> str:
+    """Chains that have made no step stand where their key starts them: no steps were taken from the file."""
+    if len(found.arrays.get("trace0", ())) or not _leaves(found, "state")[-1]:
+        return ""
+    start = _named("state", start_chains(plan.kernel, posterior, plan.chains, source))
+    same = all(found.arrays[name].tobytes() == leaf.tobytes() for name, leaf in start.items())
+    return "" if same else "it has no steps, and its chains are not where they start"
 
 
 def _named(kind: str, tree: PyTree) -> dict[str, np.ndarray]:

@@ -51,6 +51,8 @@ def pack(kind: str, arrays: dict[str, np.ndarray], about: dict[str, Any], key: b
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_ABOUT), json.dumps(about))
         for name, array in arrays.items():
+            if "\0" in name:  # an archive would cut it off there
+                raise ValueError(f"{name!r} cannot be the name of an array")
             content = io.BytesIO()
             np.lib.format.write_array(content, np.asarray(array, order="C"), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
