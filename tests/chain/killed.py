@@ -5,28 +5,34 @@
 Runs are forked from one process that has imported everything and used no device yet, so that a run begins at once.
 """
 
+import contextlib
 import json
 import os
 import random
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from jax._src import xla_bridge
 
 import dpmcmc as dp
+from dpmcmc.diagnostics import arviz
 from dpmcmc.files import read, sealed
 
 RECORDS = np.random.default_rng(0).normal(size=(4000, 2))
-KERNEL = dp.dp_barker(step=0.05, clip=0.0005)
-METHOD, MODEL = dp.Chain, dp.models.GaussianMean(2)  # loaded here, before any fork
-STEPS = 1500  # thirty chunks
+METHOD = dp.Chain(dp.dp_barker(step=0.05, clip=0.0005), warmup=100)
+PLAN = dp.plan(
+    dp.models.GaussianMean(2), 4000, dp.Budget(1.0, 1e-6), method=METHOD, draws=900, chains=1
+)  # twenty chunks
+arviz()  # slow to import
+assert not xla_bridge._backends, "a device was used, so nothing may be forked"
 
 
 def sample(checkpoint, result):
-    method = METHOD(KERNEL, warmup=100, checkpoint=checkpoint)
-    release = dp.sample(MODEL, RECORDS, 1.0, 1e-6, method=method, draws=STEPS - 100, chains=2, seed=5, progress=False)
+    release = replace(PLAN, checkpoint=checkpoint).sample(RECORDS, seed=5, progress=False)
     release.save(result)
 
 
@@ -44,8 +50,17 @@ def forked(checkpoint, result):
 
 
 def finished(process):
-    """The exit status of a run that was waited for, or that it was killed."""
+    """The exit status of a run, once it has ended or was killed."""
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def begun(process, checkpoint, before):
+    """Waits until the run has written a checkpoint; whether it did, or ended."""
+    while not os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        with contextlib.suppress(FileNotFoundError):
+            if checkpoint.stat().st_ino != before:
+                return
+        time.sleep(0.0005)
 
 
 def draws(path):
@@ -56,14 +71,22 @@ def draws(path):
 def main(folder, moments, seed):
     rng = random.Random(seed)
     whole, result, checkpoint = folder / "whole.npz", folder / "result.npz", folder / "run.ckpt"
-    began = time.monotonic()
-    assert finished(forked(folder / "other.ckpt", whole)) == 0
-    duration = time.monotonic() - began
-    expected, found = draws(whole), {"killed": 0, "resumed": 0, "ended": 0, "same": True, "leftovers": 0}
+    started = time.monotonic()
+    process = forked(folder / "other.ckpt", whole)
+    begun(process, folder / "other.ckpt", 0)
+    first = time.monotonic()
+    assert finished(process) == 0
+    starting, running = first - started, time.monotonic() - first
+    expected, found = draws(whole), {"killed": 0, "resumed": 0, "ended": 0, "same": True}
     while found["killed"] < moments:
-        found["resumed"] += checkpoint.exists()
+        before = checkpoint.stat().st_ino if checkpoint.exists() else 0
+        found["resumed"] += before > 0
         process = forked(checkpoint, result)
-        time.sleep(rng.uniform(0.2, 1.0) * duration)
+        if rng.random() < 0.1:
+            time.sleep(rng.uniform(0, starting))
+        else:
+            begun(process, checkpoint, before)
+            time.sleep(rng.uniform(0, running / 3))
         os.kill(process, signal.SIGKILL)
         if finished(process) == 0:
             found["ended"] += 1

@@ -10,16 +10,21 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
 import dpmcmc as dp
+from dpmcmc.algorithms import ALGORITHMS, problems
 from dpmcmc.chain import checkpoint as checkpoints
 from dpmcmc.chain import run as runs
 from dpmcmc.chain.checkpoint import RunState
+from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.scan import chunk_length, compile_chunk, run_chunk, start_chains
 from dpmcmc.files import locked, sealed
 from dpmcmc.method import posterior_of
+from dpmcmc.posterior import Posterior
+from dpmcmc.privacy import ZcdpFilter
 from dpmcmc.randomness import RandomSource
 from tests.files import mutations
 
@@ -150,40 +155,36 @@ def test_a_second_run_on_one_checkpoint_is_refused_before_it_uses_a_record(tmp_p
     assert not path.exists()
 
 
-def test_one_run_goes_on_while_others_are_refused(tmp_path, monkeypatch):
-    path, real, errors = tmp_path / "run.ckpt", runs.run_chunk, []
+def test_a_copied_checkpoint_gives_the_same_bits_and_each_is_for_one_run(stopped, tmp_path, monkeypatch):
+    """Two runs from copies are one release: the same coins decide the same steps."""
+    plan, _, _, path, _ = stopped
+    twins, errors, real = [], [], runs.run_chunk
+
+    def run_again():
+        try:
+            replace(plan, checkpoint=tmp_path / "a.ckpt").sample(RECORDS, progress=False)
+        except dp.FileError as error:
+            errors.append(error)
 
     def meanwhile(*arguments):
-        def other():
-            try:
-                planned(path).sample(RECORDS, progress=False)
-            except dp.FileError as error:
-                errors.append(error)
-
         if not errors:
-            thread = threading.Thread(target=other)
+            thread = threading.Thread(target=run_again)
             thread.start()
             thread.join()
         return real(*arguments)
 
     monkeypatch.setattr(runs, "run_chunk", meanwhile)
-    release = planned(path).sample(RECORDS, progress=False)
-    assert len(errors) == 1
-    assert release.guarantee is not None
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_copied_checkpoint_gives_the_same_bits(stopped, tmp_path):
-    """Two runs from copies are one release: the same coins decide the same steps."""
-    plan, _, _, path, _ = stopped
-    twins = []
     for name in ("a.ckpt", "b.ckpt"):
         shutil.copy(path, tmp_path / name)
         twins.append(replace(plan, checkpoint=tmp_path / name).sample(RECORDS, progress=False))
+    assert len(errors) == 1
+    assert "in use by another run" in str(errors[0])
     assert twins[0].count == plan.steps
+    assert twins[0].guarantee == twins[1].guarantee == plan.guarantee
     for room in ("draws", "sample_stats"):
         for name, values in getattr(twins[0], room).items():
             assert values.tobytes() == getattr(twins[1], room)[name].tobytes()
+    assert os.listdir(tmp_path) == []
 
 
 def killed(folder, moments, seed):
@@ -206,3 +207,35 @@ def test_a_killed_run_resumes_bit_for_bit(tmp_path):
 def test_runs_killed_at_many_moments_resume_bit_for_bit(tmp_path):
     found = killed(tmp_path, 200, 1)
     assert found["resumed"] > 50
+
+
+def contracts_of(problem):
+    for algorithm in ALGORITHMS.values():
+        for name, contract in algorithm.named_contracts.items():
+            if contract.uses_proposal or problem is problems.gaussian:
+                yield pytest.param(problem, contract, id=f"{problem.__name__}-{name}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize(("problem", "contract"), [*contracts_of(problems.gaussian), *contracts_of(problems.cycle)])
+def test_a_chunk_keeps_the_types_of_the_start(problem, contract, precision):
+    """Every kernel: what a checkpoint holds later has the shapes and types that it is checked against."""
+    model, records, *_ = made = problem()
+    kernel, posterior = made.kernel(contract), Posterior.check(model, records.astype(precision))
+    state = start_chains(kernel, posterior, 2, RandomSource(1))
+    prices = None if kernel.event(posterior.n, 1.0) is not None else PriceTable.of(kernel, ZcdpFilter(0.1))
+    with jax.enable_x64(True):
+        keys = np.zeros((3, 2, 2), np.uint32)
+        words = {name: np.zeros((3, 2, *shape), np.uint64) for name, shape in kernel.random_words(posterior.n).items()}
+        later, (positions, accepted, _) = jax.eval_shape(
+            compile_chunk(kernel, prices), posterior.on_device(), state, keys, words, np.int64(3)
+        )
+
+    def types(tree):
+        return [(x.shape, np.dtype(x.dtype)) for x in map(np.asarray, jax.tree.leaves(tree))]
+
+    shapes = [(x.shape, np.dtype(x.dtype)) for x in jax.tree.leaves(later)]
+    assert shapes == types(state)
+    traced = [(x.shape[1:], np.dtype(x.dtype)) for x in jax.tree.leaves((positions, accepted))]
+    assert traced == [*types(state.positions), ((2,), np.dtype(bool))]
