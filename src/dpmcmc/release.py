@@ -162,8 +162,12 @@ class Release:
         ``trusted``, the PEM file of a public key, it must also be signed by the holder of that key: without, whoever
         can change the file can change receipts and draws as well.
         """
-        path = Path(path)
-        found = sealed.unpack("release", files.read(path), path)
+        return cls.of_content(files.read(Path(path)), path, trusted)
+
+    @classmethod
+    def of_content(cls, content: bytes, path: str | Path, trusted: str | Path | None = None) -> Release:
+        """The release in the bytes of a file, which ``path`` names in errors: what :meth:`load` does with them."""
+        found = sealed.unpack("release", content, path)
         if trusted is not None and not any(found.extra):
             raise files.FileError(f"{path} is not signed; it was to be, by the key in {trusted}")
         if trusted is not None and not signatures.verify(found.seal, found.extra, trusted):

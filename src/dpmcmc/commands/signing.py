@@ -33,9 +33,9 @@ def sign(
     from dpmcmc.files import read, sealed, signatures, write
 
     try:
-        statement = dp.Release.load(release).statement()
-        content = read(release)
-        write(release, sealed.signed(content, signatures.sign(sealed.unpack("release", content, release).seal, key)))
+        content = read(release)  # once: what is checked and printed is what is signed
+        statement = dp.Release.of_content(content, release).statement()
+        write(release, sealed.signed(content, signatures.sign(sealed.seal_of(content), key)))
     except (ValueError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     typer.echo(f"{statement}\nSigned by the key in {key}.")
