@@ -13,12 +13,15 @@ import dpmcmc
 SOURCE = Path(dpmcmc.__file__).parent
 
 LAYERS = [
-    {"plain", "diagnostics", "records", "predicting"},
+    {"plain", "diagnostics", "records", "predicting", "files"},
     {"privacy"},
     {"models", "randomness", "receipts", "quality", "progress"},
-    {"posterior", "release", "plain_trees"},
-    {"mechanisms", "geometry", "method", "raveled"},
-    {"charge", "metrics"},
+    {"posterior", "plain_trees"},
+    {"mechanisms", "geometry", "raveled"},
+    {"charge"},
+    {"saved"},
+    {"release"},
+    {"method", "metrics"},
     {"chain", "likelihood", "scores", "variational"},
     {"algorithms", "methods"},
     {"sampling"},

@@ -1,6 +1,5 @@
 """A release says what it is, and everything in it can be saved, a user's own events included."""
 
-import json
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -11,10 +10,9 @@ import pytest
 import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.chain.quality import ChainQuality
+from dpmcmc.charge import Purse, of_draws
 from dpmcmc.plain import Plain
 from dpmcmc.privacy import Event
-from dpmcmc.privacy.arithmetic import Arithmetic
-from dpmcmc.receipts import Receipt
 
 MODEL = dp.models.GaussianMean(2)
 RECORDS = np.random.default_rng(0).normal(size=(400, 2))
@@ -46,9 +44,10 @@ def release():
 
 def test_a_users_own_event_survives_saving(release, tmp_path):
     event = privacy.Compose((privacy.Repeat(CoinOfMyOwn(0.1), 3), CoinOfMyOwn(0.2, "other", table=((1.0, 2.0),))))
-    mine = replace(release, receipts=(*release.receipts, Receipt("mine", 0.1, 1e-6, Arithmetic(), event=event)))
+    guarantee, receipt = Purse(dp.Budget(10.0, 1e-6), of_draws(4)).charge("mine", event)
+    mine = replace(release, guarantee=guarantee, receipts=(receipt,))
     loaded = dp.Release.load(mine.save(tmp_path / "mine.npz"))
-    assert loaded.receipts == mine.receipts
+    assert (loaded.guarantee, loaded.receipts) == (mine.guarantee, mine.receipts)
     assert 0 < float(privacy.epsilon(loaded.receipts[-1].event, 1e-6)) < 10
 
 
@@ -126,16 +125,6 @@ def test_the_verdict_comes_first(count, release):
 def test_what_keeps_no_sums_cannot_be_drawn_again(release):
     with pytest.raises(ValueError, match=r"keeps no sums to draw from again; chains of decisions have none"):
         release.redraw(MODEL)
-
-
-def test_a_file_of_another_format_is_refused(release, tmp_path):
-    path = release.save(tmp_path / "old.npz")
-    with np.load(path) as saved:
-        arrays = dict(saved)
-    about = json.loads(arrays["release.json"].tobytes()) | {"format": 2}
-    np.savez(path, **arrays | {"release.json": np.frombuffer(json.dumps(about).encode(), np.uint8)})
-    with pytest.raises(ValueError, match="has format 2; this version reads format 3"):
-        dp.Release.load(path)
 
 
 def test_a_release_can_be_read_where_it_was_not_made(release, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import threading
 
@@ -58,7 +59,7 @@ def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(kernel, seed, tmp_pa
         with pytest.raises(CutOff):
             run(kernel, seed=seed, checkpoint=path)
     twin = tmp_path / "twin.ckpt"
-    twin.write_bytes(path.read_bytes())
+    shutil.copy(path, twin)
 
     resumed = run(kernel, seed=seed, checkpoint=path)
     with monkeypatch.context() as patch:  # once more from the same place, cut again in between

@@ -29,6 +29,7 @@ _HOME = {
     "Date": "records",
     "Decision": "chain.acceptance",
     "DistanceClip": "mechanisms.clip",
+    "FileError": "files",
     "Guarantee": "receipts",
     "Kernel": "chain.kernel",
     "LikelihoodPlan": "likelihood.method",
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from dpmcmc.chain.proposals import Custom as Custom
     from dpmcmc.chain.proposals import Move as Move
     from dpmcmc.chain.proposals import RandomWalk as RandomWalk
+    from dpmcmc.files import FileError as FileError
     from dpmcmc.likelihood.method import LikelihoodPlan as LikelihoodPlan
     from dpmcmc.likelihood.method import LikelihoodRelease as LikelihoodRelease
     from dpmcmc.mechanisms.clip import ConstantClip as ConstantClip

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from dpmcmc import privacy
 from dpmcmc.mechanisms.coin import COIN_ERROR
 from dpmcmc.mechanisms.gaussian_sum import NOISE_ERROR, NOISE_TAIL
-from dpmcmc.privacy import Bound, Budget, Event, GaussianFilter, RenyiFilter, ZcdpFilter
+from dpmcmc.privacy import Bound, Budget, Event, GaussianFilter, RenyiFilter, Repeat, ZcdpFilter
+from dpmcmc.privacy.account import fits_cheaply
 from dpmcmc.privacy.arithmetic import Arithmetic
 from dpmcmc.privacy.gaussian import gaussian_mu_limit
 from dpmcmc.receipts import RECORD, Guarantee, Receipt
@@ -33,6 +34,7 @@ AnyFilter = ZcdpFilter | RenyiFilter | GaussianFilter
 
 _ROUND_UP = 1 + 2**-50
 _ROUND_DOWN = 1 - 1e-9
+_REPEATED = 1 + 2**-40  # an account that is made again may round otherwise
 
 
 def of_draws(count: int) -> Arithmetic:
@@ -179,6 +181,47 @@ class Purse:
                 "which have no common guarantee"
             )
         return relations.pop()
+
+
+def check_guarantee(guarantee: Guarantee, receipts: tuple[Receipt, ...]) -> None:
+    """Refuse (ValueError) a guarantee that does not follow from what was charged.
+
+    The charge is made again, with the guarantee as its budget; so is that of every earlier receipt, for itself. Takes
+    as long as planning did: seconds for long chains. What it cannot know is whether the receipts are those of the run.
+    """
+    if not receipts:
+        raise ValueError("it has no receipt")
+    *earlier, last = receipts
+    for receipt in receipts:
+        if not (receipt.arithmetic.log_error >= 0 and receipt.arithmetic.tail >= 0):
+            raise ValueError(f"{receipt.purpose!r} has arithmetic that gains precision: {receipt.arithmetic}")
+    for receipt in earlier:
+        _charged_again(receipt, ())
+    proven = _charged_again(last, tuple(earlier))
+    if proven is None:
+        raise ValueError(f"{last.purpose!r} is not proven in machine arithmetic at epsilon = {last.epsilon:g}")
+    claim = (guarantee.epsilon, guarantee.delta, guarantee.relation, guarantee.unit, guarantee.arithmetic)
+    charged = (last.epsilon, last.delta, proven.relation, proven.unit, proven.arithmetic)
+    if claim != charged:
+        raise ValueError(f"it claims {claim} (epsilon, delta, relation, unit, arithmetic), and its receipts {charged}")
+
+
+def _charged_again(receipt: Receipt, earlier: tuple[Receipt, ...]) -> Guarantee | None:
+    purse = Purse(Budget(receipt.epsilon * _REPEATED, receipt.delta), receipt.arithmetic, earlier, receipt.unit)
+    cost = None if earlier or receipt.event is None else _cost_within(receipt.event, purse.ideal)
+    return purse.charge(receipt.purpose, receipt.event, receipt.filter, cost)[0]
+
+
+def _cost_within(event: Event, ideal: Budget) -> Bound:
+    """The event's ε by any of the ways in which it may have been charged, if one of them fits the budget."""
+    whole = Bound(ideal.epsilon, "within the budget")
+    if fits_cheaply(event, ideal):
+        return whole
+    cost = privacy.epsilon(event, ideal.delta)
+    if cost > ideal.epsilon and isinstance(event, Repeat) and event.count > 1:
+        most = privacy.max_steps(event.event, ideal.epsilon, ideal.delta)
+        return whole if event.count <= most else cost
+    return cost
 
 
 def _proven_up_to(receipts: tuple[Receipt, ...]) -> float:

@@ -8,11 +8,15 @@ from dpmcmc.commands.account import account
 from dpmcmc.commands.demo import demo
 from dpmcmc.commands.plan import plan
 from dpmcmc.commands.reproduce import reproduce
+from dpmcmc.commands.signing import keys, sign, verify
 
 app = typer.Typer(
     help="Differentially private posteriors by MCMC.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 app.command()(account)
 app.command()(demo)
+app.command()(keys)
 app.command()(plan)
 app.command()(reproduce)
+app.command()(sign)
+app.command()(verify)

@@ -7,6 +7,9 @@ themselves by name, so a class of yours survives saving and loading wherever it 
 from __future__ import annotations
 
 import dataclasses
+import types
+import typing
+from functools import cache
 from typing import Any, ClassVar, Self
 
 
@@ -32,7 +35,7 @@ class Plain:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Self:
-        """What :meth:`to_dict` saved, if it is one of this class."""
+        """What :meth:`to_dict` saved, if it is one of this class and its fields are of the types it declares."""
         fields = dict(saved)
         name = fields.pop("kind")
         kind = Plain._kinds.get(name)
@@ -42,7 +45,11 @@ class Plain:
                 f"unknown {cls.__name__.lower()} {name!r}; known: {', '.join(known)}. "
                 "If it is your own, import the module that defines it before loading"
             )
-        return kind(**{key: _restored(value) for key, value in fields.items()})
+        restored = {key: _restored(value) for key, value in fields.items()}
+        for key, hint in _declared(kind).items():  # type: ignore[arg-type]
+            if key in restored and not _is_of(restored[key], hint):
+                raise ValueError(f"{name}: {key} is declared as {hint}, got {restored[key]!r:.60}")
+        return kind(**restored)
 
 
 def _plain(value: Any) -> Any:
@@ -59,3 +66,29 @@ def _restored(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_restored(item) for item in value)
     return value
+
+
+@cache
+def _declared(kind: type[Plain]) -> dict[str, Any]:
+    """Types of the fields; none where they are not names that a module knows (a class within a function)."""
+    try:
+        hints = typing.get_type_hints(kind)
+    except (NameError, TypeError):
+        return {}
+    return {f.name: hints[f.name] for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    """Whether a plain value is of a declared type. Whole numbers are numbers, and so are booleans."""
+    inner, origin = typing.get_args(hint), typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_is_of(value, one) for one in inner)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if inner[1:] == (Ellipsis,):
+            return all(_is_of(item, inner[0]) for item in value)
+        return len(value) == len(inner) and all(map(_is_of, value, inner))
+    if hint is float:
+        return isinstance(value, float | int)
+    return not isinstance(hint, type) or isinstance(value, hint)

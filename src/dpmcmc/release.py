@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from dpmcmc import files, saved
 from dpmcmc.diagnostics import arviz, quietly
+from dpmcmc.files import sealed, signatures
 from dpmcmc.plain import Plain
 from dpmcmc.predicting import Predicting
 from dpmcmc.quality import Quality
 from dpmcmc.receipts import Guarantee, Receipt, round_up
 
-_FORMAT = 3
 _FEWEST = 4  # draws that a summary can be made of
 
 
@@ -175,54 +176,48 @@ class Release(Predicting):
         note = "Verdict and quality are those of the first draws, with the prior of the model that was sampled."
         return replace(self, draws=named, settings=settings, method=method, notes=(*self.notes, note), model=model)
 
-    def save(self, path: str | Path) -> Path:
-        """Write everything to one ``.npz`` file: arrays, and the rest as JSON. No pickle."""
+    def save(self, path: str | Path, *, key: str | Path | None = None) -> Path:
+        """Write everything to one ``.npz`` file, at once or not at all, for its owner alone. No pickle.
+
+        ``key``: the PEM file of an Ed25519 private key that signs the release (``dpmcmc keys`` makes one).
+        """
         path = Path(path)
         if path.suffix != ".npz":
             raise ValueError(f"a release is saved as .npz, got {str(path)!r}")
-        about = {
-            "format": _FORMAT,
-            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
-            "receipts": [receipt.to_dict() for receipt in self.receipts],
-            "quality": self.quality.to_dict(),
-            "method": self.method,
-            "settings": self.settings,
-            "notes": list(self.notes),
-            "no_guarantee": self.no_guarantee,
-            "sums": None if self.sums is None else self.sums.to_dict(),
-        }
-        arrays: dict[str, Any] = {f"draws/{name}": values for name, values in self.draws.items()}
-        arrays |= {f"sample_stats/{name}": values for name, values in self.sample_stats.items()}
-        arrays["release.json"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-        with path.open("wb") as file:
-            np.savez_compressed(file, **arrays)
+        content = sealed.pack("release", *saved.contents(vars(self)))
+        if key is not None:
+            content = sealed.signed(content, signatures.sign(sealed.seal_of(content), key))
+        files.write(path, content)
         return path
 
     @classmethod
-    def load(cls, path: str | Path) -> Release:
-        """The release that :meth:`save` wrote."""
-        with np.load(path, allow_pickle=False) as saved:
-            if "release.json" not in saved:
-                raise ValueError(f"{path} is not a saved release")
-            about = json.loads(saved["release.json"].tobytes())
-            if about["format"] != _FORMAT:
-                raise ValueError(f"{path} has format {about['format']}; this version reads format {_FORMAT}")
+    def load(cls, path: str | Path, *, trusted: str | Path | None = None) -> Release:
+        """The release that :meth:`save` wrote; a :class:`dpmcmc.FileError` if anything in it cannot be.
 
-            def arrays(room: str) -> dict[str, np.ndarray]:
-                return {name.removeprefix(room): saved[name] for name in saved if name.startswith(room)}
+        Its digest is checked, and its guarantee is computed again from its receipts (seconds for long chains). With
+        ``trusted``, the PEM file of a public key, it must also be signed by the holder of that key: without, whoever
+        can change the file can change receipts and draws as well.
+        """
+        return cls.of_content(files.read(Path(path)), path, trusted)
 
-            return cls(
-                draws=arrays("draws/"),
-                guarantee=None if about["guarantee"] is None else Guarantee.from_dict(about["guarantee"]),
-                receipts=tuple(Receipt.from_dict(receipt) for receipt in about["receipts"]),
-                quality=Quality.from_dict(about["quality"]),
-                method=about["method"],
-                settings=about["settings"],
-                sample_stats=arrays("sample_stats/"),
-                notes=tuple(about["notes"]),
-                no_guarantee=about["no_guarantee"],
-                sums=None if about["sums"] is None else Sums.from_dict(about["sums"]),
-            )
+    @classmethod
+    def of_content(cls, content: bytes, path: str | Path, trusted: str | Path | None = None) -> Release:
+        """The release in the bytes of a file, which ``path`` names in errors: what :meth:`load` does with them."""
+        found = sealed.unpack("release", content, path)
+        if trusted is not None and not any(found.extra):
+            raise files.FileError(f"{path} is not signed; it was to be, by the key in {trusted}")
+        if trusted is not None and not signatures.verify(found.seal, found.extra, trusted):
+            raise files.FileError(f"{path} was not signed by the key in {trusted}, or it was changed since")
+        try:
+            release = cls(**saved.fields(found.arrays, found.about))
+            if not isinstance(release.sums, Sums | None):
+                raise ValueError(f"its sums are a {type(release.sums).__name__}")
+            for part in (release.statement, release.quality.describe):
+                part()  # what cannot be printed is refused here
+        except Exception as error:  # the digest is right, so somebody made it like this
+            fault = str(error) or type(error).__name__
+            raise files.FileError(f"{path} is not a release that dpmcmc saved: {fault}") from error
+        return release
 
 
 def issued(plan: Any, reproducible: bool) -> dict[str, Any]:

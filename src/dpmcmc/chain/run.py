@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -14,7 +16,8 @@ from dpmcmc.chain.checkpoint import RunState
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.quality import ChainQuality
-from dpmcmc.chain.scan import Trace, compile_chunk, run_chunk, start_chains
+from dpmcmc.chain.scan import Trace, chunk_length, compile_chunk, run_chunk, start_chains
+from dpmcmc.files import locked
 from dpmcmc.models.base import model_name
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import Repeat
@@ -27,10 +30,18 @@ _ORDERS = 1 + np.geomspace(0.01, 1e5, 50)
 
 
 def run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: bool) -> Release:
-    """The planned chains on the posterior's records, from a checkpoint where there is one."""
+    """The planned chains on the posterior's records, from a checkpoint where there is one.
+
+    A checkpoint that another run holds is refused before any record is used.
+    """
+    with nullcontext() if plan.checkpoint is None else locked(plan.checkpoint):
+        return _run(plan, posterior, source, show)
+
+
+def _run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: bool) -> Release:
     path = plan.checkpoint
     run_state = RunState(start_chains(plan.kernel, posterior, plan.chains, source), [], 0, source)
-    if path is not None and path.exists():
+    if path is not None and os.path.lexists(path):
         run_state = checkpoints.read(path, plan, posterior, run_state.state)
     chunk = compile_chunk(plan.kernel, None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter))
     with jax.enable_x64(True):
@@ -52,11 +63,6 @@ def run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: b
         else:
             path.unlink(missing_ok=True)
     return _release(plan, run_state, interrupted)
-
-
-def chunk_length(steps: int) -> int:
-    """Steps compiled as one: about fifty chunks a run, of 50 to 2000 steps."""
-    return min(max(50, -(-steps // 50)), 2000, steps)
 
 
 def epsilon_so_far(plan: PlannedChains, steps: int, spent: float) -> float:

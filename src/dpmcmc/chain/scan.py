@@ -40,6 +40,11 @@ class Trace:
     accepted: np.ndarray
 
 
+def chunk_length(steps: int) -> int:
+    """Steps compiled as one: about fifty chunks a run, of 50 to 2000 steps."""
+    return min(max(50, -(-steps // 50)), 2000, steps)
+
+
 def start_chains(kernel: KernelLike, posterior: Posterior, chains: int, source: RandomSource) -> ChainState:
     """All chains at the model's public starting point (each at its own, if the model draws it)."""
     with jax.enable_x64(True):
