@@ -191,7 +191,7 @@ def typical_shift(request: Request) -> float:
     kernel, model, temperature = request.kernel, request.model, request.temperature
     nothing = Posterior(model, None, temperature)  # where the cost varies, proposals read no records
     with jax.enable_x64(True):
-        theta = start(model, jax.random.key(0), np.dtype(np.float64))
+        theta = start(model, jax.random.key(0))
         state = State(theta, kernel.start(theta), ())
 
         def shift(key: Any) -> Any:
