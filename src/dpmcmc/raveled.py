@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -82,15 +82,15 @@ def compiled_values(model: RaveledModel) -> Any:
 def program_of(model: Any, theta: PyTree, records: PyTree | None = None) -> Any:
     """What a model computes now: a digest of its programs, or an object of its own where they cannot be told.
 
-    Rules for derivatives that a log likelihood brings along are part of it, as scores and curvatures are taken.
+    Rules for derivatives that log likelihood and prior bring along are part of it, as these are differentiated.
     """
     digests = []
     try:
         for function, arguments in _functions(model, theta, records):
             program, _ = traced(function, *arguments)
             digests.append(digest_of(program))
-            if has_rules(program) and function == model.log_likelihood:
-                digests.append(digest_of(traced(lambda *given: _derivatives(function, *given), *arguments)[0]))
+            if has_rules(program) and function in (model.log_likelihood, model.log_prior):
+                digests.append(digest_of(traced(partial(_derivatives, function), *arguments)[0]))
     except Exception:  # NotTold, or a function that cannot be traced: refused where it is used, with a reason
         return object()
     return tuple(digests)
@@ -118,11 +118,11 @@ def _functions(model: Any, theta: PyTree, records: PyTree | None) -> Iterator[tu
         yield model.simulate_given, (key, theta, x)
 
 
-def _derivatives(log_likelihood: Any, theta: PyTree, record: PyTree) -> Any:
+def _derivatives(function: Any, theta: PyTree, *record: PyTree) -> Any:
     """Scores and curvatures as far as there are any: a rule may be for one kind of derivative only."""
 
     def at(theta: PyTree) -> Array:
-        return jnp.asarray(log_likelihood(theta, record), jnp.float64)
+        return jnp.asarray(function(theta, *record), jnp.float64)
 
     found = []
     for derivative in (jax.jacfwd, jax.grad, jax.hessian):

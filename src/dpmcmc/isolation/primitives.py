@@ -24,11 +24,7 @@ ELEMENTWISE = _named(
 )
 """Entry by entry, without loops that data decide on."""
 
-FREEZING = _named(
-    """
-    igamma igamma_grad_a igammac
-    """
-)
+FREEZING = _named("igamma igamma_grad_a igammac")
 """Entry by entry, by a loop that runs as long as any entry needs and leaves those alone that have converged."""
 
 MOVEMENT = _named(
@@ -76,11 +72,7 @@ RANDOM = _named(
 """Draws from a given key, which is a number like others. Threefry keys only: others draw for all records from the first
 record's key."""
 
-ONE_AT_A_TIME = _named(
-    """
-    regularized_incomplete_beta
-    """
-)
+ONE_AT_A_TIME = _named("regularized_incomplete_beta")
 """For many entries at once, a loop runs until the last has converged and goes on changing the others: records are taken
 one at a time instead."""
 
