@@ -44,7 +44,9 @@ STRUCTURES = {
     "the largest": lambda theta, x: jax.lax.top_k(x, 2)[0][1] * theta + jnp.argmax(x),
     "cumulative sums": lambda theta, x: jnp.sum(jnp.cumsum(x) * jnp.cumprod(x)) * theta + jax.lax.cumlogsumexp(x)[2],
     "a log of a sum": lambda theta, x: jax.nn.logsumexp(x * theta) + jax.nn.log_softmax(x)[1],
-    "places that a record says": lambda theta, x: PUBLIC[0][jnp.clip(x[0], 0, 5).astype(int)] * theta * x[1],
+    "places that a record says": lambda theta, x: (
+        jnp.asarray(PUBLIC[0])[jnp.clip(x[0], 0, 5).astype(int)] * theta * x[1]
+    ),
     "scattering": lambda theta, x: jnp.zeros(4).at[jnp.clip(x, 0, 9).astype(int)].add(x * theta)[1],
     "slices that a record places": lambda theta, x: jax.lax.dynamic_slice(x, (x[0].astype(int),), (2,))[1] * theta,
     "a loop as long as a record needs": lambda theta, x: until_small(jnp.abs(x[0]) * theta),
@@ -101,9 +103,7 @@ def test_any_record_may_be_replaced_by_any_other(records, other, place):
 _MIXED = contributions(
     model_of(
         lambda theta, x: (
-            jax.scipy.special.gammainc(jnp.abs(x[0]), jnp.abs(x[1]))
-            + jnp.sin(x[2] * theta)
-            + x @ jnp.array([1.0, 2.0, 3.0]) * jnp.exp(-theta * x[0] ** 2)
+            jax.lax.lgamma(x[0]) + jnp.sin(x[2] * theta) + x @ jnp.array([1.0, 2.0, 3.0]) * jnp.exp(-theta * x[0] ** 2)
         )
     )
 )
@@ -187,7 +187,7 @@ def test_so_it_is_within_helpers_loops_and_rules_for_derivatives():
     with pytest.raises(NotIsolated, match="pure_callback"):
         dp.sample(model_of(deep), np.ones(100), 1.0, 1e-6, progress=False)
     for run in (
-        lambda: dp.sample(model_of(f), np.ones(100), 9.0, 1e-3, method=dp.dp_sgld(0.1, 1.0, 10), draws=2, chains=1),
+        lambda: dp.sample(model_of(f), np.ones(100), 99.0, 1e-3, method=dp.dp_sgld(0.01, 0.1), draws=2, chains=1),
         lambda: dp.dpvi(simulating(f), np.ones(100), 1.0, 1e-6, steps=2),
     ):
         with pytest.raises(NotIsolated, match="pure_callback"):
