@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -90,7 +90,7 @@ def program_of(model: Any, theta: PyTree, records: PyTree | None = None) -> Any:
             program, _ = traced(function, *arguments)
             digests.append(digest_of(program))
             if has_rules(program) and function in (model.log_likelihood, model.log_prior):
-                digests.append(digest_of(traced(partial(_derivatives, function), *arguments)[0]))
+                digests += _of_derivatives(function, *arguments)
     except Exception:  # NotTold, or a function that cannot be traced: refused where it is used, with a reason
         return object()
     return tuple(digests)
@@ -118,14 +118,14 @@ def _functions(model: Any, theta: PyTree, records: PyTree | None) -> Iterator[tu
         yield model.simulate_given, (key, theta, x)
 
 
-def _derivatives(function: Any, theta: PyTree, *record: PyTree) -> Any:
-    """Scores and curvatures as far as there are any: a rule may be for one kind of derivative only."""
+def _of_derivatives(function: Any, theta: PyTree, *record: PyTree) -> list[bytes]:
+    """Digests of scores and curvatures, as far as there are any: a rule may be for one kind of derivative only."""
 
-    def at(theta: PyTree) -> Array:
+    def real(theta: PyTree, *record: PyTree) -> Array:
         return jnp.asarray(function(theta, *record), jnp.float64)
 
-    found = []
+    digests = []
     for derivative in (jax.jacfwd, jax.grad, jax.hessian):
         with contextlib.suppress(TypeError):
-            found.append(derivative(at)(theta))
-    return found
+            digests.append(digest_of(traced(derivative(real), theta, *record)[0]))
+    return digests

@@ -13,8 +13,8 @@ N = 67  # vectors of four or eight and a rest
 PLACES = (0, 5, N - 1)
 EXTREMES = np.array([0.0, -0.0, 1.0, -1.0, 5e-324, 1e-310, 1e-40, 1e-30, 0.999999, 1e8, 1e30, 3e38, -3e38, 1.7e308])
 NOT_FINITE = np.array([np.inf, -np.inf, np.nan])
-BEARABLE = np.array([0.0, -1.0, 1e-30, 1e-10, 0.999999, 1.0, 7.5, 40.0])
-"""For functions with loops that some numbers (gammainc of 1e308 and 1e308, exp1 of NaN) never leave."""
+BEARABLE = np.array([1e-5, 0.01, 0.999999, 1.0, 7.5, 40.0])
+"""For functions with loops that some numbers (gammainc of 1e308 and 1e308, exp1 of -1) never leave."""
 
 
 def model_of(log_likelihood):

@@ -115,7 +115,7 @@ def _for_fewer(prices: PriceTable, factor: float) -> PriceTable:
 
 def laplace_of(rehearsal: Rehearsal) -> Laplace:
     with jax.enable_x64(True):
-        theta = start(rehearsal.plan.model, jax.random.key(0), np.dtype(np.float64))
+        theta = start(rehearsal.plan.model, jax.random.key(0))
         return Laplace(rehearsal.plan.model, rehearsal.temperature, theta)
 
 

@@ -75,8 +75,7 @@ class _Writer:
 
     def _program(self, program: Jaxpr | ClosedJaxpr) -> bytes:
         digest = hashlib.blake2b(digest_size=self.size)
-        closed = isinstance(program, ClosedJaxpr)
-        jaxpr = program.jaxpr if closed else program
+        jaxpr, constants = (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
         numbers: dict[Any, int] = {}
 
         def declare(variables: Any) -> None:
@@ -91,7 +90,7 @@ class _Writer:
 
         declare(jaxpr.constvars)
         declare(jaxpr.invars)
-        digest.update(b"".join(self.value(value) for value in (program.consts if closed else ())))
+        digest.update(b"".join(self.value(value) for value in constants))
         for equation in jaxpr.eqns:
             name = equation.primitive.name
             digest.update(f"\n{name}[".encode())

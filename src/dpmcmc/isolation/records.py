@@ -59,6 +59,8 @@ def traced(function: Callable[..., PyTree], *arguments: PyTree) -> tuple[ClosedJ
     looked up again.
     """
     program, shape = jax.make_jaxpr(lambda *given: function(*given), return_shape=True)(*arguments)
+    if any(equation.primitive.name == "custom_lin" for equation in equations(program)):
+        raise TypeError("a rule for derivatives in reverse mode (jax.custom_vjp) has none in forward mode")
     return program, jax.tree.structure(shape)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal, localcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -56,7 +56,7 @@ def measured() -> Iterator[tuple[str, float]]:
         barker, penalty = jax.device_get(jax.jit(both)(t, s, np.array(STDS)[:, None]))
     yield "Barker's test", _worst(t, barker, _barker)
     for k, std in enumerate(STDS):
-        yield f"the penalty test with noise {std:g}", _worst(s[k], penalty[:, k], lambda at, std=std: _penalty(at, std))
+        yield f"the penalty test with noise {std:g}", _worst(s[k], penalty[:, k], partial(_penalty, std=std))
 
 
 def _worst(points: np.ndarray, computed: np.ndarray, exact: Callable[[Decimal], Pair]) -> float:
