@@ -16,6 +16,9 @@ MODULES |= {
 
 MOST_ARGUMENTS = 4
 
+WITHOUT_END = ("exp1", "expn", "expi")
+"""Exponential integrals: for some numbers a loop in JAX's code never ends, with this library or without."""
+
 
 def scalar(function, count):
     """``function`` of ``count`` numbers as one real number, or None if it is no such function."""
@@ -56,7 +59,7 @@ def found(modules):
     with jax.enable_x64(True):
         for module in modules:
             for name, member in sorted(vars(MODULES[module]).items()):
-                if name.startswith("_") or not callable(member) or isinstance(member, type):
+                if name.startswith("_") or not callable(member) or isinstance(member, type) or name in WITHOUT_END:
                     continue
                 made = ((scalar(member, count), count) for count in counts(member))
                 first = next((each for each in made if each[0] is not None), None)
@@ -71,7 +74,6 @@ def with_orders():
     orders = {
         "polygamma": lambda k: lambda x: special.polygamma(k, x),
         "multigammaln": lambda k: lambda x: special.multigammaln(x, k + 1),
-        "expn": lambda k: lambda x: special.expn(k, x),
         "bessel_jn": lambda k: lambda x: special.bessel_jn(x, v=k)[-1],
         "integer_pow": lambda k: lambda x: jax.lax.integer_pow(x, k),
     }
