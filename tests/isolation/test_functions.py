@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+from dpmcmc.isolation import NotIsolated
 from dpmcmc.isolation.primitives import FREEZING
 from dpmcmc.isolation.records import traced
 from dpmcmc.isolation.walk import equations
@@ -43,8 +44,8 @@ def coupled(functions, dtype, gradients):
         extremes = BEARABLE if loops(function, count) else np.r_[EXTREMES, NOT_FINITE]
         try:
             others, most = moved_by_another(run, records(count, dtype), extremes=extremes)
-        except (TypeError, NotImplementedError):  # no derivative
-            if not gradients:
+        except (TypeError, NotImplementedError, ValueError) as error:  # no derivative
+            if not gradients or isinstance(error, NotIsolated):
                 raise
             continue
         if others or most > 1:
