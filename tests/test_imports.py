@@ -15,7 +15,7 @@ SOURCE = Path(dpmcmc.__file__).parent
 LAYERS = [
     {"plain", "diagnostics", "records", "predicting", "files"},
     {"privacy"},
-    {"models", "randomness", "receipts", "quality", "progress"},
+    {"models", "isolation", "randomness", "receipts", "quality", "progress"},
     {"posterior", "plain_trees"},
     {"mechanisms", "geometry", "raveled"},
     {"charge"},
@@ -39,7 +39,7 @@ INSIDE = {
         {"acceptance", "quality"},
         {"kernel"},
         {"selection", "length", "pricing", "plan", "scan", "laplace"},
-        {"default", "checkpoint", "thinning"},
+        {"default", "fingerprint", "checkpoint", "thinning"},
         {"run"},
         {"rehearsal"},
         {"advice"},
@@ -167,9 +167,13 @@ def test_only_the_charge_and_privacy_turn_events_into_epsilon():
 
 def test_records_are_reduced_by_mechanisms_and_tests_alone():
     """``posterior.data`` is taken apart where records are read, and where their types and number are."""
-    allowed = {"dpmcmc.posterior", "dpmcmc.sampling", "dpmcmc.chain.checkpoint"}
+    allowed = {"dpmcmc.posterior", "dpmcmc.sampling", "dpmcmc.chain.fingerprint"}
     allowed |= {"dpmcmc.likelihood.features", "dpmcmc.scores.reader"}  # each the one reader of its method
-    allowed |= {"dpmcmc.chain.scan", "dpmcmc.metrics.clipping"}  # types of the records; not private, and says so
+    allowed |= {
+        "dpmcmc.scores.method",
+        "dpmcmc.likelihood.method",
+        "dpmcmc.metrics.clipping",
+    }  # types of the records; not private, and says so
     for name, path in NAMES.items():
         if room(name) == "mechanisms" or ".acceptance." in name or ".proposals." in name or name in allowed:
             continue

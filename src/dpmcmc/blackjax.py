@@ -26,7 +26,7 @@ from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.run import chunk_length
 from dpmcmc.method import posterior_of
 from dpmcmc.models.base import PyTree, WithInit
-from dpmcmc.posterior import Posterior, precision_of, start
+from dpmcmc.posterior import Posterior, start
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import issued
@@ -158,19 +158,17 @@ def as_sampling_algorithm(plan: ChainPlan, data: PyTree, *, seed: int | None = N
     posterior, source = posterior_of(plan, data), RandomSource(seed)
     prices = None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter)
     meter = Meter(plan, source, np.inf if prices is None else prices.limit)
-    algorithm = PrivateSamplingAlgorithm(_init(plan, posterior), _step(plan, posterior, meter, prices))
+    algorithm = PrivateSamplingAlgorithm(_init(plan), _step(plan, posterior, meter, prices))
     algorithm.receipts, algorithm._meter = plan.receipts, meter
     statement = issued(plan, source.reproducible)
     algorithm.guarantee, algorithm.no_guarantee = statement["guarantee"], statement.get("no_guarantee", "")
     return algorithm
 
 
-def _init(plan: ChainPlan, posterior: Posterior) -> Callable[..., PublicState]:
-    precision = precision_of(posterior)
-
+def _init(plan: ChainPlan) -> Callable[..., PublicState]:
     def init(position: PyTree, rng_key: Array | None = None) -> PublicState:
         _check_precision()
-        given = start(WithInit(plan.model, position), rng_key, precision)
+        given = start(WithInit(plan.model, position), rng_key)
         return PublicState(given, plan.kernel.start(given))
 
     return init

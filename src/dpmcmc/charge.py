@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from dpmcmc import privacy
 from dpmcmc.mechanisms.coin import COIN_ERROR
 from dpmcmc.mechanisms.gaussian_sum import NOISE_ERROR, NOISE_TAIL
+from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.privacy import Bound, Budget, Event, GaussianFilter, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.privacy.account import fits_cheaply
 from dpmcmc.privacy.arithmetic import Arithmetic
@@ -124,8 +125,10 @@ class Purse:
         """Pay for an ``event``, or for whatever passes a filter (``rule``); :class:`OverBudget` if it does not fit.
 
         ``cost`` is the event's ε where it is known already. No guarantee is issued where a mechanism is not proven in
-        machine arithmetic at that ε (:attr:`~dpmcmc.privacy.Event.largest_epsilon`).
+        machine arithmetic at that ε (:attr:`~dpmcmc.privacy.Event.largest_epsilon`), and nothing is charged on a device
+        that fails its self-test (:mod:`~dpmcmc.mechanisms.self_test`).
         """
+        check_backend()
         if (event is None) == (rule is None):
             raise ValueError("charge an event or a filter, one of the two")
         if isinstance(rule, GaussianFilter) and not of_releases(rule.most_releases).within(self.arithmetic):

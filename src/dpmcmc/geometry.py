@@ -15,7 +15,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.models.base import ModelLike, PyTree, model_name
-from dpmcmc.posterior import precision_of, start
+from dpmcmc.posterior import start
 
 _SIMULATED = 4096
 _KEY = 0  # simulations of public things are repeatable
@@ -50,9 +50,8 @@ def geometry(model: ModelLike, public_data: PyTree | None = None) -> Geometry:
     simulate = getattr(model, "simulate", None)
     with jax.enable_x64(True):
         key = jax.random.key(_KEY)
-        theta = start(model, key, np.dtype(np.float64))
+        theta = start(model, key)
         records: Any = simulate(key, theta, _SIMULATED) if public_data is None else public_data  # type: ignore[misc]
-        theta = start(model, key, np.promote_types(np.float64, precision_of(records)))
         flat, unravel = ravel_pytree(theta)
         score = jax.grad(lambda raveled, record: model.log_likelihood(unravel(raveled), record))
         scores = np.asarray(jax.vmap(score, in_axes=(None, 0))(flat, records), np.float64)
@@ -79,7 +78,7 @@ def check_simulates(model: ModelLike, public_data: PyTree | None) -> None:
 def check_real(model: ModelLike) -> None:
     """Refuse models with parameters that are not real numbers."""
     with jax.enable_x64(True):
-        theta = start(model, jax.random.key(_KEY), np.dtype(np.float64))
+        theta = start(model, jax.random.key(_KEY))
     if any(not jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in jax.tree.leaves(theta)):
         raise TypeError(
             "the default method moves real parameters only; give a kernel with a proposal of your own, "

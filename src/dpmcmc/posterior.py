@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.isolation import NotIsolated, check_isolated, each_record
 from dpmcmc.models.base import ModelLike, PyTree
 
 
@@ -37,8 +38,11 @@ class Posterior:
         return jax.tree.leaves(self.data)[0].shape[0]
 
     def record_log_likelihoods(self, theta: PyTree) -> Array:
-        """log p(xᵢ|θ) for every record: private, and only ever handed to a mechanism."""
-        return jax.vmap(self.model.log_likelihood, in_axes=(None, 0))(theta, self.data)
+        """log p(xᵢ|θ) for every record: private, and only ever handed to a mechanism.
+
+        Guarantee: each is a function of its own record and θ, as compiled (docs/theory/isolation.md).
+        """
+        return each_record(self.model.log_likelihood, (theta,), self.data)
 
     def __repr__(self) -> str:
         return (
@@ -82,14 +86,12 @@ def check_temperature(temperature: float) -> None:
         raise ValueError(f"temperature must lie in (0, 1] (1 is the ordinary posterior), got {temperature!r}")
 
 
-def precision_of(data: PyTree) -> np.dtype:
-    """Parameters are carried in the widest floating type of the records, float32 where they have none."""
-    kinds = [leaf.dtype for leaf in jax.tree.leaves(data) if np.issubdtype(leaf.dtype, np.floating)]
-    return np.result_type(np.float32, *kinds)
+def start(model: ModelLike, key: Any) -> PyTree:
+    """The public starting point, drawn with ``key`` if the model draws it. Real parameters are float64, always.
 
-
-def start(model: ModelLike, key: Any, precision: np.dtype) -> PyTree:
-    """The public starting point, drawn with ``key`` if the model draws it, as arrays of the run's precision."""
+    Their type, and so that of all draws, must not depend on the records: one 1.5 among whole numbers is enough to
+    change the type of a column.
+    """
     init = model.init(key) if callable(model.init) else model.init
     leaves = jax.tree.leaves(init)
     if not leaves:
@@ -97,7 +99,7 @@ def start(model: ModelLike, key: Any, precision: np.dtype) -> PyTree:
 
     def cast(leaf: Any) -> Array:
         array = jnp.asarray(leaf)
-        return array.astype(precision) if jnp.issubdtype(array.dtype, jnp.floating) else array
+        return array.astype(jnp.float64) if jnp.issubdtype(array.dtype, jnp.floating) else array
 
     return jax.tree.map(cast, init)
 
@@ -105,7 +107,7 @@ def start(model: ModelLike, key: Any, precision: np.dtype) -> PyTree:
 def check_data(data: PyTree) -> PyTree:
     """Records as arrays with one common leading axis, all numbers finite."""
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a data frame is a mapping of its columns
-        data = {str(name): np.asarray(data[name]) for name in data.columns}
+        data = {str(name): _column(data[name]) for name in data.columns}
     named, tree = jax.tree_util.tree_flatten_with_path(data)
     if not named:
         raise ValueError("the data hold no arrays; give an array or a pytree of arrays with a common leading axis")
@@ -131,6 +133,13 @@ def check_data(data: PyTree) -> PyTree:
             f"the data hold NaN or infinity ({listed}); drop or impute such records by a rule fixed beforehand"
         )
     return jax.tree_util.tree_unflatten(tree, list(arrays.values()))
+
+
+def _column(values: Any) -> np.ndarray:
+    """A column of a data frame; numbers and booleans are float64, as the type that they have there may be due to the
+    value of one record."""
+    array = np.asarray(values)
+    return array.astype(np.float64) if array.dtype.kind in "biuf" else array
 
 
 def _not_finite(array: Any) -> str:
@@ -166,13 +175,15 @@ def _check_record(model: ModelLike, theta: PyTree, record: PyTree) -> None:
 
 
 def check_model(model: ModelLike, data: PyTree) -> None:
-    """The log likelihood gives one real number per record and the prior allows the starting point."""
+    """The log likelihood gives one real number per record, of that record alone, and the prior allows the start."""
     with jax.enable_x64(True):
-        theta = start(model, jax.random.key(0), precision_of(data))
+        theta = start(model, jax.random.key(0))
         record = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), data)
         _check_record(model, theta, record)
         try:
-            of_record = jax.eval_shape(model.log_likelihood, theta, record)
+            of_record = check_isolated(model.log_likelihood, theta, record)
+        except NotIsolated:
+            raise
         except (KeyError, IndexError, TypeError, ValueError) as error:
             shapes = jax.tree.map(lambda leaf: leaf.shape, record)
             raise ValueError(

@@ -102,6 +102,7 @@ def dpvi(
     shape = geometry(model, None if public_data is None else check_data(public_data))
     with jax.enable_x64(True):
         flat, unravel = ravel_pytree(shape.theta)
+        jax.eval_shape(lambda given: record_gradients(given, flat, unravel), posterior)  # refuses what it cannot take
     origin, n = np.asarray(flat, np.float64), posterior.n
     scale = shape.posterior_root(temperature * n)  # θ = origin + scale·φ: the posterior of φ has about unit covariance
     typical = math.sqrt(max(np.trace(scale.T @ shape.fisher @ scale), np.finfo(float).tiny))

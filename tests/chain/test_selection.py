@@ -112,7 +112,7 @@ def test_recovers_a_conjugate_gaussian(name):
 
 
 def test_recovers_a_gaussian_in_several_dimensions_of_one_precision():
-    """A fit that is off, a matrix root, single precision, parameters in a mapping; and steps on a sphere."""
+    """A fit that is off, a matrix root, records in single precision, parameters in a mapping; and steps on a sphere."""
     rng = np.random.default_rng(2)
     records = rng.normal([1.0, -1.0, 0.0], 1.0, (20, 3)).astype(np.float32)
     model = dp.Model(
@@ -127,7 +127,7 @@ def test_recovers_a_gaussian_in_several_dimensions_of_one_precision():
         kernel = Select(candidates, 100.0)
         release = dp.sample(model, records, **AMPLE, method=dp.Chain(kernel, warmup=100), draws=2900, chains=4, seed=1)
         draws = np.concatenate([release.draws["a"][..., None], release.draws["b"]], axis=-1)[:, 100:]
-        assert draws.dtype == np.float32
+        assert draws.dtype == np.float64
         for j in range(3):
             assert abs(draws[..., j].mean() - mean[j]) < 4 * float(az.mcse(draws[..., j], method="mean"))
             assert abs(draws[..., j].var() / std**2 - 1) < 0.1

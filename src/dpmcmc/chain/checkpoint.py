@@ -10,17 +10,14 @@ runs on it (:func:`dpmcmc.files.locked`). How far the run has come is what its t
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
 
 from dpmcmc import files
+from dpmcmc.chain.fingerprint import fingerprint
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.scan import ChainState, Trace, chunk_length, start_chains
 from dpmcmc.files import sealed
@@ -48,47 +45,6 @@ class RunState:
         """The run after one more chunk; its random words are used up."""
         self.source.advance()
         return RunState(state, [*self.traces, trace], self.chunks + 1, self.source)
-
-
-def fingerprint(plan: PlannedChains, posterior: Posterior, key: bytes) -> str:
-    """A keyed hash of everything that determines the run besides its coins: plan, model, start, kernel and records."""
-    digest = hashlib.blake2b(key=hashlib.blake2b(key, digest_size=32).digest(), digest_size=32)
-    settings = [plan.n, plan.chains, plan.steps, plan.warmup, plan.temperature, str(plan.budget), repr(plan.kernel)]
-    model, data = posterior.model, posterior.data
-    digest.update(json.dumps([*settings, *(receipt.to_dict() for receipt in plan.receipts)]).encode())
-    with jax.enable_x64(True):
-        record = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), data)
-        theta = jax.tree.map(np.asarray, model.init(jax.random.key(0)) if callable(model.init) else model.init)
-        for function, arguments in (
-            (model.log_likelihood, (theta, record)),
-            (model.log_prior, (theta,)),
-            (lambda t, p: _one_step(plan, t, p), (theta, posterior)),
-        ):
-            program = jax.make_jaxpr(function)(*arguments)
-            digest.update(re.sub(r"0x[0-9a-f]+", "", str(program.jaxpr)).encode())
-            _update(digest, program.consts)
-    _update(digest, theta)  # a start that was paid for elsewhere is not another one of the same price
-    _update(digest, data)
-    return digest.hexdigest()
-
-
-def _one_step(plan: PlannedChains, theta: PyTree, posterior: Posterior) -> Any:
-    """A step of the kernel, whose program tells a user's proposal or test from another."""
-    kernel = plan.kernel
-    theta = jax.tree.map(jax.numpy.asarray, theta)
-    state = kernel.init(posterior, theta, kernel.start(theta))
-    random_words = {
-        purpose: jax.numpy.zeros(shape, jax.numpy.uint64) for purpose, shape in kernel.random_words(plan.n).items()
-    }
-    move = kernel.propose(jax.random.key(0), random_words, posterior, state)
-    return kernel.decide(random_words, posterior, state, move)
-
-
-def _update(digest: Any, tree: PyTree) -> None:
-    for leaf in jax.tree.leaves(tree):
-        array = np.ascontiguousarray(leaf)
-        digest.update(f"{array.dtype}{array.shape}".encode())
-        digest.update(array.tobytes())
 
 
 def write(path: Path, plan: PlannedChains, posterior: Posterior, run_state: RunState) -> None:

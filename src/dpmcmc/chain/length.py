@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from dpmcmc import privacy
+from dpmcmc.chain.acceptance.self_test import check_decisions
 from dpmcmc.chain.kernel import KernelLike, State
 from dpmcmc.charge import OverBudget, Purse, of_draws
 from dpmcmc.models.base import ModelLike
@@ -64,6 +65,7 @@ class Charged(NamedTuple):
 
 def charge_steps(request: Request, budget: Budget, earlier: tuple[Receipt, ...]) -> Charged:
     """Charge the budget for the chains, after what was spent from it before."""
+    check_decisions()
     if earlier:
         return _shared(request, budget, earlier)
     event = request.event
@@ -191,7 +193,7 @@ def typical_shift(request: Request) -> float:
     kernel, model, temperature = request.kernel, request.model, request.temperature
     nothing = Posterior(model, None, temperature)  # where the cost varies, proposals read no records
     with jax.enable_x64(True):
-        theta = start(model, jax.random.key(0), np.dtype(np.float64))
+        theta = start(model, jax.random.key(0))
         state = State(theta, kernel.start(theta), ())
 
         def shift(key: Any) -> Any:

@@ -115,7 +115,7 @@ def _for_fewer(prices: PriceTable, factor: float) -> PriceTable:
 
 def laplace_of(rehearsal: Rehearsal) -> Laplace:
     with jax.enable_x64(True):
-        theta = start(rehearsal.plan.model, jax.random.key(0), np.dtype(np.float64))
+        theta = start(rehearsal.plan.model, jax.random.key(0))
         return Laplace(rehearsal.plan.model, rehearsal.temperature, theta)
 
 
@@ -144,8 +144,7 @@ def _records(rehearsal: Rehearsal, key: Any) -> tuple[PyTree, PyTree]:
     """Where records are simulated, and the records; public ones are drawn from, where there are too many or too few."""
     model, public = rehearsal.plan.model, rehearsal.plan.public_data
     place_key, away_key, record_key = jax.random.split(key, 3)
-    precision = np.dtype(np.float64)
-    theta = start(model, place_key, precision)
+    theta = start(model, place_key)
     if public is not None:
         count = jax.tree.leaves(public)[0].shape[0]
         chosen = jax.random.choice(record_key, count, (rehearsal.records,), replace=rehearsal.records > count)

@@ -16,7 +16,7 @@ from dpmcmc.chain.checkpoint import RunState
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.quality import ChainQuality
-from dpmcmc.chain.scan import Trace, chunk_length, compile_chunk, run_chunk, start_chains
+from dpmcmc.chain.scan import Trace, check_chunk, chunk_length, compile_chunk, run_chunk, start_chains
 from dpmcmc.files import locked
 from dpmcmc.models.base import model_name
 from dpmcmc.posterior import Posterior
@@ -44,9 +44,10 @@ def _run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: 
     if path is not None and os.path.lexists(path):
         run_state = checkpoints.read(path, plan, posterior, run_state.state)
     chunk = compile_chunk(plan.kernel, None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter))
+    length = chunk_length(plan.steps)
+    check_chunk(chunk, plan.kernel, posterior, run_state.state, length)
     with jax.enable_x64(True):
         on_device = posterior.on_device()
-    length = chunk_length(plan.steps)
     with _bar(plan, show) as bar, stop_on_interrupt() as stop:
         while bool(run_state.state.alive) and run_state.chunks * length < plan.steps and not stop.asked:
             if path is not None:

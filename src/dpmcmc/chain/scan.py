@@ -19,7 +19,7 @@ from jax import Array
 from dpmcmc.chain.kernel import KernelLike, State
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.models.base import PyTree
-from dpmcmc.posterior import Posterior, precision_of, start
+from dpmcmc.posterior import Posterior, start
 from dpmcmc.randomness import RandomSource
 
 
@@ -49,11 +49,10 @@ def start_chains(kernel: KernelLike, posterior: Posterior, chains: int, source: 
     """All chains at the model's public starting point (each at its own, if the model draws it)."""
     with jax.enable_x64(True):
         keys = _keys(source.random_words("start", (chains, 2), np.uint32))
-        precision = precision_of(posterior.data)
-        first = start(posterior.model, keys[0], precision)
+        first = start(posterior.model, keys[0])
         kernel.start(first)  # a proposal that does not fit the parameters says so here
         if callable(posterior.model.init):
-            others = [start(posterior.model, key, precision) for key in keys[1:]]
+            others = [start(posterior.model, key) for key in keys[1:]]
             positions = jax.tree.map(lambda *leaves: jnp.stack(leaves), first, *others)
         else:
             positions = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (chains, *leaf.shape)), first)
@@ -94,6 +93,20 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
         return ChainState(chains.position, chains.memory, spent, alive), trace
 
     return jax.jit(run)
+
+
+def check_chunk(
+    chunk: Callable[..., Any], kernel: KernelLike, posterior: Posterior, state: ChainState, length: int
+) -> None:
+    """Refuse, by types and shapes alone, a step that does not keep records apart. What is traced here is what runs."""
+    chains = jax.tree.leaves(state.positions)[0].shape[0]
+    with jax.enable_x64(True):
+        keys = jax.ShapeDtypeStruct((length, chains, 2), np.uint32)
+        random_words = {
+            purpose: jax.ShapeDtypeStruct((length, chains, *shape), np.uint64)
+            for purpose, shape in kernel.random_words(posterior.n).items()
+        }
+        jax.eval_shape(chunk, posterior, state, keys, random_words, length)
 
 
 def run_chunk(

@@ -6,7 +6,7 @@ See :mod:`dpmcmc.likelihood.basis` for the idea and docs/theory/likelihood-relea
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import jax
@@ -76,7 +76,7 @@ class LikelihoodRelease:
         assert guarantee is not None  # Gaussian sums over all records are proven at every ε
         for total in totals:
             total.check_dimension(MOST)
-        raveled = RaveledModel.of(model)
+        raveled = RaveledModel.of(model, public)
         with jax.enable_x64(True):
             region = first_region(model, raveled, public)
         return LikelihoodPlan(
@@ -104,8 +104,9 @@ class LikelihoodPlan(PlannedRelease):
         A numerical failure on the way raises :class:`~dpmcmc.method.RunFailed`, which holds the receipts.
         """
         posterior = posterior_of(self, data)
+        plan = replace(self, raveled=RaveledModel.of(self.model, posterior.data))  # the model as it is now
         try:
-            return run(self, posterior, RandomSource(seed), progress)
+            return run(plan, posterior, RandomSource(seed), progress)
         except Exception as error:
             raise RunFailed(self, error, reproducible=seed is not None) from error
 

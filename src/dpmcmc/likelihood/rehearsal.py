@@ -44,7 +44,7 @@ def rehearsal_records(plan: PlannedRelease, key: Any) -> PyTree:
         return jax.tree.map(jnp.asarray, plan.public_data)
     model: Any = plan.model
     if not callable(model.init):
-        theta = start(model, key, np.dtype(np.float64))
+        theta = start(model, key)
     else:
         points = plan.region.draw(key, 1001)
         middle = np.median(points, axis=0)

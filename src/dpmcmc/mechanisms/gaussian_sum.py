@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.isolation import each_record
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, Gaussian, SubsampledGaussian
 from dpmcmc.privacy.filter import LEAST_MULTIPLIER
@@ -229,19 +230,19 @@ def record_gradients(posterior: Posterior, flat: Array, unravel: Any, records: A
     """∇ log p(xᵢ|θ) over the raveled θ, one row per record (all, or the ``records`` given): private."""
     records = posterior.data if records is None else records
 
-    def log_likelihoods(raveled: Array) -> Array:
-        return jax.vmap(posterior.model.log_likelihood, in_axes=(None, 0))(unravel(raveled), records)
+    def log_likelihood(raveled: Array, record: Any) -> Array:
+        return posterior.model.log_likelihood(unravel(raveled), record)
 
-    def forward(along: Array) -> Array:
-        return jax.jvp(log_likelihoods, (flat,), (along,))[1]
+    def slope(along: Array, raveled: Array, record: Any) -> Array:
+        return jax.jvp(lambda at: log_likelihood(at, record), (raveled,), (along,))[1]
 
     if flat.size <= FORWARD:
         try:
-            return jax.vmap(forward, out_axes=1)(jnp.eye(flat.size, dtype=flat.dtype))
+            forward = jax.vmap(lambda along: each_record(slope, (along, flat), records), out_axes=1)
+            return forward(jnp.eye(flat.size, dtype=flat.dtype))
         except TypeError:  # a model with a rule of its own for reverse mode only
             pass
-    score = jax.grad(lambda raveled, record: posterior.model.log_likelihood(unravel(raveled), record))
-    return jax.vmap(score, in_axes=(None, 0))(flat, records)
+    return each_record(jax.grad(log_likelihood), (flat,), records)
 
 
 def block_of(width: int) -> int:

@@ -5,7 +5,7 @@ See docs/theory/score-release.md for what is released and why it is enough.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dpmcmc.charge import OverBudget, Purse, of_releases
@@ -67,7 +67,7 @@ class ScoreRelease:
         budget = check_budget(n, budget)
         public = None if self.public_data is None else check_data(self.public_data)
         check_real(model)
-        raveled = RaveledModel.of(model)
+        raveled = RaveledModel.of(model, public)
         check_size(raveled, model)
         purse = Purse(budget, of_releases(MOST_RELEASES), spent, unit_of(model))
         if purse.mu < LEAST_MU:
@@ -99,9 +99,10 @@ class ScorePlan(PlannedScores):
     def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
         """Release the sums of ``data`` and draw. Interrupted, it returns nothing and has spent its budget."""
         posterior = posterior_of(self, data)
-        check_smooth(self.raveled, posterior)
+        plan = replace(self, raveled=RaveledModel.of(self.model, posterior.data))  # the model as it is now
+        check_smooth(plan.raveled, posterior)
         try:
-            return run(self, posterior, RandomSource(seed), progress)
+            return run(plan, posterior, RandomSource(seed), progress)
         except Exception as error:
             raise RunFailed(self, error, reproducible=seed is not None) from error
 

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.isolation import NotIsolated
 from dpmcmc.mechanisms.counts import Histograms, weighted_counts
 from dpmcmc.mechanisms.gaussian_sum import GaussianSum, whole_total
 from dpmcmc.mechanisms.noise import padded, with_noise, without_telling
-from dpmcmc.models.base import PyTree, model_name
+from dpmcmc.models.base import PyTree, has, model_name
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import GaussianFilter, Spending
 from dpmcmc.raveled import RaveledModel
@@ -107,11 +108,16 @@ class Reader:
 
 
 def check_smooth(model: RaveledModel, posterior: Posterior) -> None:
-    """Refuse log likelihoods that cannot be differentiated twice, by the types of the records alone."""
+    """Refuse log likelihoods that cannot be differentiated twice, and what does not keep records apart, by the types of
+    the records alone."""
     with jax.enable_x64(True):
         theta = jnp.zeros(model.dimension)
         try:
             jax.eval_shape(lambda records: curvatures(model, (theta, jnp.eye(len(theta))), records), posterior.data)
+            if has(model.model, "covariates"):
+                jax.eval_shape(lambda records: described(model, records), posterior.data)
+        except NotIsolated:
+            raise
         except Exception as error:
             raise ValueError(
                 f"the log likelihood of {model_name(model.model)} cannot be differentiated twice, which sums of scores "

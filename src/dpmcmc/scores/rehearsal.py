@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from dpmcmc.models.base import has
 from dpmcmc.posterior import Posterior, start
@@ -47,7 +46,7 @@ def _records(plan: PlannedScores, key: Any) -> Any:
     if plan.public_data is not None:
         return plan.public_data
     model: Any = plan.model
-    theta = start(model, key, np.dtype(np.float64))
+    theta = start(model, key)
     if hasattr(model, "sample_prior") and model.sample_prior is not None:
         away = jax.tree.map(jnp.asarray, model.sample_prior(key))
         theta = jax.tree.map(lambda a, b: a + SIGNAL * (b - a), theta, away)

@@ -188,7 +188,7 @@ def _compiled(raveled: RaveledModel) -> None:
     with suppress(Exception), jax.enable_x64(True):
         key, count = jax.random.key(0), covariate_count(raveled, model) if has(model, "covariates") else 0
         foresight = SimulatedRecords(raveled, key, np.random.default_rng(0).uniform(-1, 1, (MANY, count)))
-        theta = np.asarray(raveled.ravel(start(model, key, np.dtype(np.float64))))
+        theta = np.asarray(raveled.ravel(start(model, key)))
         identity = np.eye(len(theta))
         here = picture(foresight.at(theta), identity, MANY)
         foresight.clipped(here, theta, 1.0)
@@ -221,7 +221,7 @@ def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) ->
 
 def _begin(plan: PlannedScores, records: Any, key: Any) -> np.ndarray:
     """Where a search begins: at the model's start, or where it explains public or released outcomes best."""
-    theta = np.asarray(plan.raveled.ravel(start(plan.model, key, np.dtype(np.float64))))
+    theta = np.asarray(plan.raveled.ravel(start(plan.model, key)))
     if records is None or isinstance(plan.model, WithInit):
         return theta
     cost = vectors.fit_of(plan.raveled)
@@ -264,6 +264,6 @@ def covariate_count(raveled: RaveledModel, model: Any) -> int:
     with jax.enable_x64(True):
 
         def covariates(key: Any) -> Any:
-            return covariates_of(raveled, model.simulate(key, start(model, key, np.dtype(np.float64)), 1))
+            return covariates_of(raveled, model.simulate(key, start(model, key), 1))
 
         return jax.eval_shape(covariates, jax.random.key(0)).shape[1]

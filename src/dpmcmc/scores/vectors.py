@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpmcmc.isolation import each_record
 from dpmcmc.models.base import PyTree, has
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores.matrices import triangle
@@ -27,7 +28,7 @@ MEAN_WEIGHT = 0.5  # of the covariates themselves, beside their products
 
 def covariates_of(model: RaveledModel, records: PyTree) -> Array:
     """The covariates, one row a record, within [−1, 1]."""
-    rows = jax.vmap(model.model.covariates)(records)
+    rows = each_record(model.model.covariates, (), records)
     return jnp.clip(jnp.asarray(rows, jnp.float64).reshape(rows.shape[0], -1), -1.0, 1.0)
 
 
@@ -36,7 +37,7 @@ def described(model: RaveledModel, records: PyTree) -> Array:
     rows = covariates_of(model, records)
     if not has(model.model, "response"):
         return rows
-    outcomes = jnp.asarray(jax.vmap(model.model.response)(records), jnp.float64).reshape(-1, 1)
+    outcomes = jnp.asarray(each_record(model.model.response, (), records), jnp.float64).reshape(-1, 1)
     return jnp.concatenate([rows, jnp.clip(outcomes, -1.0, 1.0)], axis=1)
 
 
@@ -59,21 +60,21 @@ def curvatures(model: RaveledModel, arguments: Arguments, records: PyTree) -> Ar
     theta, root = arguments
     where, weights = triangle(root.shape[0])
 
-    def one(record: PyTree) -> Array:
+    def one(theta: Array, root: Array, record: PyTree) -> Array:
         hessian = jax.hessian(lambda flat: _log_likelihood(model, flat, record))(theta)
         return -(root @ hessian @ root.T)[where] * weights
 
-    return jax.vmap(one)(records)
+    return each_record(one, (theta, root), records)
 
 
 def own_curvatures(model: RaveledModel, arguments: Arguments, records: PyTree) -> Array:
     """The diagonal of ∇² log p(x|θ), without its sign, with some units: each row of those is the unit of one number."""
     theta, units = arguments
 
-    def one(record: PyTree) -> Array:
+    def one(theta: Array, units: Array, record: PyTree) -> Array:
         return units @ jnp.abs(jnp.diagonal(jax.hessian(lambda flat: _log_likelihood(model, flat, record))(theta)))
 
-    return jax.vmap(one)(records)
+    return each_record(one, (theta, units), records)
 
 
 @lru_cache(maxsize=64)
@@ -188,4 +189,4 @@ def _log_likelihood(model: RaveledModel, flat: Array, record: PyTree) -> Array:
 
 def _gradients(model: RaveledModel, theta: Array, records: PyTree) -> Array:
     one = jax.grad(lambda flat, record: _log_likelihood(model, flat, record))
-    return jax.vmap(one, in_axes=(None, 0))(theta, records)
+    return each_record(one, (theta,), records)

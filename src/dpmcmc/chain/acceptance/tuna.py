@@ -14,6 +14,7 @@ from jax.flatten_util import ravel_pytree
 
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.proposals.base import Move
+from dpmcmc.isolation import each_record
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, NonPrivate
@@ -48,7 +49,7 @@ class PoissonMinibatch:
     def prepare(self, posterior: Posterior, position: PyTree) -> Array:
         """Cumulative sums of the tempered constants cᵢ: the last one is C."""
         c = self.constants
-        each = jax.vmap(c)(posterior.data) if callable(c) else jnp.full(posterior.n, c)
+        each = each_record(c, (), posterior.data) if callable(c) else jnp.full(posterior.n, c)
         return jnp.cumsum(posterior.temperature * each.astype(jnp.float64))
 
 
