@@ -19,6 +19,8 @@ LAYERS = [
     {"posterior", "release", "plain_trees"},
     {"mechanisms", "geometry", "method", "raveled"},
     {"charge", "metrics"},
+    {"ledger"},
+    {"running"},
     {"chain", "likelihood", "scores", "variational"},
     {"algorithms", "methods"},
     {"sampling"},
@@ -50,6 +52,13 @@ INSIDE = {
         {"quality", "plan", "sums"},
         {"run", "rehearsal"},
         {"method"},
+    ],
+    "ledger": [
+        {"errors", "store", "fingerprint"},
+        {"entries", "balance"},
+        {"book", "opening"},
+        {"rules", "report"},
+        {"ledger"},
     ],
     "records": [
         {"cells"},
@@ -165,6 +174,7 @@ def test_records_are_reduced_by_mechanisms_and_tests_alone():
     """``posterior.data`` is taken apart where records are read, and where their types and number are."""
     allowed = {"dpmcmc.posterior", "dpmcmc.sampling", "dpmcmc.chain.checkpoint"}
     allowed |= {"dpmcmc.likelihood.features", "dpmcmc.scores.reader"}  # each the one reader of its method
+    allowed |= {"dpmcmc.ledger.fingerprint"}  # a keyed hash, for the custodian's ledger alone
     allowed |= {"dpmcmc.chain.scan", "dpmcmc.metrics.clipping"}  # types of the records; not private, and says so
     for name, path in NAMES.items():
         if room(name) == "mechanisms" or ".acceptance." in name or ".proposals." in name or name in allowed:

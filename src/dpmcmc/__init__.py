@@ -30,6 +30,9 @@ _HOME = {
     "DistanceClip": "mechanisms.clip",
     "Guarantee": "receipts",
     "Kernel": "chain.kernel",
+    "Ledger": "ledger",
+    "LedgerDamaged": "ledger",
+    "LedgerError": "ledger",
     "LikelihoodPlan": "likelihood.method",
     "LikelihoodRelease": "likelihood.method",
     "Method": "method",
@@ -47,6 +50,7 @@ _HOME = {
     "RandomWalk": "chain.proposals",
     "Receipt": "receipts",
     "Release": "release",
+    "RunFailed": "method",
     "Schema": "records",
     "ScorePlan": "scores.method",
     "ScoreRelease": "scores.method",
@@ -121,6 +125,9 @@ if TYPE_CHECKING:
     from dpmcmc.chain.proposals import Custom as Custom
     from dpmcmc.chain.proposals import Move as Move
     from dpmcmc.chain.proposals import RandomWalk as RandomWalk
+    from dpmcmc.ledger import Ledger as Ledger
+    from dpmcmc.ledger import LedgerDamaged as LedgerDamaged
+    from dpmcmc.ledger import LedgerError as LedgerError
     from dpmcmc.likelihood.method import LikelihoodPlan as LikelihoodPlan
     from dpmcmc.likelihood.method import LikelihoodRelease as LikelihoodRelease
     from dpmcmc.mechanisms.clip import ConstantClip as ConstantClip
@@ -128,6 +135,7 @@ if TYPE_CHECKING:
     from dpmcmc.mechanisms.clip import ModelClip as ModelClip
     from dpmcmc.method import Method as Method
     from dpmcmc.method import Plan as Plan
+    from dpmcmc.method import RunFailed as RunFailed
     from dpmcmc.models import Model as Model
     from dpmcmc.models.formula.model import regression as regression
     from dpmcmc.models.numpyro.entry import from_numpyro as from_numpyro

@@ -107,7 +107,7 @@ class Purse:
     def zcdp(self) -> float:
         """The ρ that may be spent in zCDP, after what was spent."""
         whole = ZcdpFilter.for_budget(self.ideal.epsilon, self.ideal.delta).limit
-        spent = math.fsum(_zcdp(receipt) for receipt in self.earlier) * _ROUND_UP
+        spent = math.fsum(price_in_zcdp(receipt) for receipt in self.earlier) * _ROUND_UP
         if spent >= whole:
             raise OverBudget(f"what was spent before costs {spent:.3g}-zCDP, all of the budget's {whole:.3g}")
         return (whole - spent) * (1 - 2**-50)
@@ -160,7 +160,7 @@ class Purse:
     def _after(self, event: Event | None, rule: AnyFilter | None) -> Guarantee:
         """One zCDP filter with the whole budget's limit, over the earlier charges and this one."""
         relation = self._one_relation(event)
-        price = _zcdp(Receipt("this run", math.inf, 1.0, self.arithmetic, event=event, filter=rule))
+        price = price_in_zcdp(Receipt("this run", math.inf, 1.0, self.arithmetic, event=event, filter=rule))
         if price > self.zcdp:
             raise OverBudget("what was spent before leaves too little of the budget for this")
         earlier = f"{len(self.earlier)} earlier charge{'s' if len(self.earlier) > 1 else ''}"
@@ -187,7 +187,8 @@ def _proven_up_to(receipts: tuple[Receipt, ...]) -> float:
     return min((part.largest_epsilon for event in events for part in privacy.parts(event)), default=math.inf)
 
 
-def _zcdp(receipt: Receipt) -> float:
+def price_in_zcdp(receipt: Receipt) -> float:
+    """What a receipt costs in zCDP, given all that was released before it; refused where that is not known."""
     if isinstance(receipt.filter, ZcdpFilter | GaussianFilter):
         return receipt.filter.limit
     rho = math.inf if receipt.event is None else privacy.zcdp(receipt.event)

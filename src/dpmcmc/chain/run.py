@@ -15,6 +15,7 @@ from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.quality import ChainQuality
 from dpmcmc.chain.scan import Trace, compile_chunk, run_chunk, start_chains
+from dpmcmc.method import NotBegun
 from dpmcmc.models.base import model_name
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import Repeat
@@ -22,6 +23,8 @@ from dpmcmc.privacy.convert import epsilon_at
 from dpmcmc.progress import Bar, stop_on_interrupt
 from dpmcmc.randomness import RandomSource
 from dpmcmc.release import Release, issued, named_draws
+
+INTERRUPTED = "interrupted"
 
 _ORDERS = 1 + np.geomspace(0.01, 1e5, 50)
 
@@ -31,7 +34,10 @@ def run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: b
     path = plan.checkpoint
     run_state = RunState(start_chains(plan.kernel, posterior, plan.chains, source), [], 0, source)
     if path is not None and path.exists():
-        run_state = checkpoints.read(path, plan, posterior, run_state.state)
+        try:
+            run_state = checkpoints.read(path, plan, posterior, run_state.state)
+        except (ValueError, OSError) as error:  # another run's, or damaged
+            raise NotBegun(f"{error}") from error
     chunk = compile_chunk(plan.kernel, None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter))
     with jax.enable_x64(True):
         on_device = posterior.on_device()
@@ -46,12 +52,15 @@ def run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: b
             rate = float(np.mean(trace.accepted)) if len(trace.accepted) else 0.0
             bar.update(run_state.steps, epsilon=epsilon_so_far(plan, run_state.steps, float(state.spent)), rate=rate)
     interrupted = stop.asked and run_state.chunks * length < plan.steps
-    if path is not None:
-        if interrupted:
-            checkpoints.write(path, plan, posterior, run_state)
-        else:
-            path.unlink(missing_ok=True)
+    if path is not None and interrupted:
+        checkpoints.write(path, plan, posterior, run_state)
     return _release(plan, run_state, interrupted)
+
+
+def forget_checkpoint(plan: PlannedChains, release: Release) -> None:
+    """Delete the checkpoint, once the release is stored, unless the chains were interrupted and can go on."""
+    if plan.checkpoint is not None and release.settings["stopped"] != INTERRUPTED:
+        plan.checkpoint.unlink(missing_ok=True)
 
 
 def chunk_length(steps: int) -> int:
@@ -102,7 +111,7 @@ def _release(plan: PlannedChains, run_state: RunState, interrupted: bool) -> Rel
         "warmup": warmup,
         "temperature": plan.temperature,
         "model": model_name(plan.model),
-        "stopped": "interrupted" if interrupted else "budget spent",
+        "stopped": INTERRUPTED if interrupted else "budget spent",
     }
     return Release(
         draws=draws,
