@@ -6,6 +6,7 @@ import typer
 
 from dpmcmc.commands.account import account
 from dpmcmc.commands.demo import demo
+from dpmcmc.commands.ledger import ledger
 from dpmcmc.commands.plan import plan
 from dpmcmc.commands.reproduce import reproduce
 
@@ -16,3 +17,4 @@ app.command()(account)
 app.command()(demo)
 app.command()(plan)
 app.command()(reproduce)
+app.add_typer(ledger, name="ledger")

@@ -63,7 +63,7 @@ def _checked(field: Any, given: dict[str, Any]) -> Any:
     """A field of the type that it is declared with; for numbers, finite and not negative."""
     if field.name not in given and field.default is not MISSING:
         return field.default
-    value = given[field.name]
+    value: Any = given[field.name]
     if isinstance(value, bool) or not isinstance(value, _TYPES[field.type]):
         raise TypeError
     if isinstance(value, int | float) and not (math.isfinite(value) and value >= 0):

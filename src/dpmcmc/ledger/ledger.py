@@ -90,33 +90,38 @@ class Ledger:
         return self._book.balance.guarantee
 
     @property
+    def book(self) -> Book:
+        """All entries as they are now, verified."""
+        return self._refresh()
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """All entries, as they are now."""
-        return tuple(self._refresh().entries)
+        return tuple(self.book.entries)
 
     @property
     def head(self) -> str:
         """Number and digest of the last entry. Keep it elsewhere: :meth:`verify` can then tell a rewritten ledger."""
-        return self._refresh().head
+        return self.book.head
 
     @property
     def spent(self) -> float:
         """zCDP charged so far."""
-        return self._refresh().balance.spent
+        return self.book.balance.spent
 
     @property
     def left(self) -> float:
         """zCDP that may still be charged."""
-        return self._refresh().balance.left
+        return self.book.balance.left
 
     @property
     def receipts(self) -> tuple[Receipt, ...]:
         """One receipt that stands for all entries: ``spent=ledger`` plans for what is left of the ledger's budget."""
-        book = self._refresh()
+        book = self.book
         return (book.balance.receipt(book.up_to(book.number)),)
 
     def __str__(self) -> str:
-        return described(self._refresh())
+        return described(self.book)
 
     def __repr__(self) -> str:
         return f"Ledger({self._store.name!r}, dataset={self.dataset!r})"
@@ -142,7 +147,7 @@ class Ledger:
 
     def export(self) -> dict[str, Any]:
         """All entries with their digests, as plain data: enough to verify them elsewhere. The key is left out."""
-        book = self._refresh()
+        book = self.book
         pairs = zip(book.lines, book.digests, strict=True)
         return {
             "dataset": self.dataset,
