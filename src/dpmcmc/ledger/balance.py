@@ -105,7 +105,7 @@ class Balance:
             f"the ledger has {self.left:.4g} of {self.limit:.4g} zCDP left, and this run costs {price:.4g}: it was not "
             "begun, and nothing was charged"
         )
-        if self.left <= 1e-9 * self.limit:
+        if self.left <= 1e-6 * self.limit:
             return f"{said}. The budget of this data set is spent"
         within = float(GaussianFilter(self.left, 1).epsilon(min(delta, self.budget.delta)))
         return (

@@ -149,7 +149,7 @@ class Store:
         """The database's errors as ours; what they say of statements and parameters is left out."""
         try:
             yield
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        except (SQLAlchemyError, sqlite3.Error, OSError, UnicodeError) as error:
             fault = error.orig if isinstance(error, DBAPIError) else error
             said = str(fault).strip().splitlines() or [type(fault).__name__]
             raise LedgerError(f"the ledger {self.name} cannot be used: {said[0]}") from None
