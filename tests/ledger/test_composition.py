@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpmcmc as dp
@@ -49,7 +49,8 @@ def by_ledger(balance, receipt):
     return True
 
 
-@given(st.lists(RECEIPTS, max_size=12), st.floats(0.1, 5.0), st.floats(1e-9, 1e-3))
+@settings(max_examples=40)
+@given(st.lists(RECEIPTS, max_size=8), st.floats(0.1, 5.0), st.floats(1e-9, 1e-3))
 def test_a_ledger_accepts_what_a_purse_with_everything_before_accepts(receipts, epsilon, delta):
     budget, accepted = Budget(epsilon, delta), []
     balance = Balance(budget, "record")

@@ -42,7 +42,7 @@ def mutated(content, chance):
     return bytes(changed)
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_changed_bytes_are_found_or_change_nothing(filled, path, count):
     content, lines, chance = path.read_bytes(), filled.book.lines, random.Random(count)
     refused = 0
@@ -90,7 +90,7 @@ EDITS = st.one_of(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EDITS, min_size=1, max_size=3))
 def test_edited_rows_are_found_or_change_nothing(filled, path, edits):
     content, lines = path.read_bytes(), filled.book.lines
@@ -111,7 +111,7 @@ def rechained(lines):
     return list(zip(lines, digests, strict=True))
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_ledger_written_anew_is_read_or_refused_and_never_crashes(filled, data):
     """Digests that are right around contents that are not: values of other kinds in any field of any entry."""
