@@ -46,7 +46,7 @@ def entry_of(line: str, number: int) -> Any:
         given = json.loads(line)
         kind = Entry._kinds[given.pop("kind")]
         return kind(**{field.name: _checked(field, given) for field in fields(kind)})  # type: ignore[arg-type]
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
         raise LedgerDamaged(f"entry {number} is not one that this version of dpmcmc writes", number) from None
 
 
@@ -72,7 +72,7 @@ def _checked(field: Any, given: dict[str, Any]) -> Any:
         if not all(isinstance(one, str) for one in value):
             raise TypeError
         return tuple(value)
-    return float(value) if field.type == "float" else value
+    return float(given[field.name]) if field.type == "float" else value
 
 
 @dataclass(frozen=True)
