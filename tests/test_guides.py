@@ -97,6 +97,16 @@ def test_a_numpyro_model():
     assert "site 'income' changes when other records change" in space["refusal"]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("cheap_sampler")
+def test_a_ledger(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space, _ = run_guide("ledger.md")
+    assert list(space["ledger"].book.states().values()) == ["stored"] * 2
+    assert space["ledger"].left < 0.01 * space["ledger"].spent
+    assert dp.Release.load("first.npz").guarantee.epsilon <= 1.0
+
+
 def test_an_algorithm_in_forty_lines(tmp_path):
     try:
         space, blocks = run_guide("algorithm.md")

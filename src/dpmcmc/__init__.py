@@ -32,6 +32,9 @@ _HOME = {
     "FileError": "files",
     "Guarantee": "receipts",
     "Kernel": "chain.kernel",
+    "Ledger": "ledger",
+    "LedgerDamaged": "ledger",
+    "LedgerError": "ledger",
     "LikelihoodPlan": "likelihood.method",
     "LikelihoodRelease": "likelihood.method",
     "Method": "method",
@@ -49,6 +52,7 @@ _HOME = {
     "RandomWalk": "chain.proposals",
     "Receipt": "receipts",
     "Release": "release",
+    "RunFailed": "method",
     "Schema": "records",
     "ScorePlan": "scores.method",
     "ScoreRelease": "scores.method",
@@ -124,6 +128,9 @@ if TYPE_CHECKING:
     from dpmcmc.chain.proposals import Move as Move
     from dpmcmc.chain.proposals import RandomWalk as RandomWalk
     from dpmcmc.files import FileError as FileError
+    from dpmcmc.ledger import Ledger as Ledger
+    from dpmcmc.ledger import LedgerDamaged as LedgerDamaged
+    from dpmcmc.ledger import LedgerError as LedgerError
     from dpmcmc.likelihood.method import LikelihoodPlan as LikelihoodPlan
     from dpmcmc.likelihood.method import LikelihoodRelease as LikelihoodRelease
     from dpmcmc.mechanisms.clip import ConstantClip as ConstantClip
@@ -131,6 +138,7 @@ if TYPE_CHECKING:
     from dpmcmc.mechanisms.clip import ModelClip as ModelClip
     from dpmcmc.method import Method as Method
     from dpmcmc.method import Plan as Plan
+    from dpmcmc.method import RunFailed as RunFailed
     from dpmcmc.models import Model as Model
     from dpmcmc.models.formula.model import regression as regression
     from dpmcmc.models.numpyro.entry import from_numpyro as from_numpyro

@@ -12,6 +12,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -24,12 +25,15 @@ from dpmcmc.chain.kernel import State
 from dpmcmc.chain.method import ChainPlan
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.run import chunk_length
+from dpmcmc.ledger import Ledger
+from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.method import posterior_of
 from dpmcmc.models.base import PyTree, WithInit
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import issued
+from dpmcmc.running import reserve
 
 try:
     from blackjax.base import SamplingAlgorithm
@@ -127,7 +131,9 @@ class PrivateSamplingAlgorithm(SamplingAlgorithm):
         return self._meter.made
 
 
-def as_sampling_algorithm(plan: ChainPlan, data: PyTree, *, seed: int | None = None) -> PrivateSamplingAlgorithm:
+def as_sampling_algorithm(
+    plan: ChainPlan, data: PyTree, *, seed: int | None = None, ledger: Ledger | None = None
+) -> PrivateSamplingAlgorithm:
     """The planned chains on ``data`` as a BlackJAX algorithm: ``init(position)`` and ``step(rng_key, state)``.
 
         plan = dp.plan(model, n, dp.Budget(1.0, 1e-6), method=dp.dp_barker(step=0.1, clip=0.01), chains=1)
@@ -141,7 +147,8 @@ def as_sampling_algorithm(plan: ChainPlan, data: PyTree, *, seed: int | None = N
     decisions may be made, and no more: further steps do not move (:class:`PublicInfo`), and a warning says so.
     Positions given to ``init`` must be public. ``seed`` repeats the random words, for tests and public data: no
     guarantee then. Per-record values are computed anew in every step, since a state that kept them would hand them out;
-    ``plan.sample`` is up to twice as fast for that reason.
+    ``plan.sample`` is up to twice as fast for that reason. A ``ledger`` is charged for the whole plan before this
+    returns; its entry stays open, as the library does not see where the draws go.
 
     Guarantee: the plan's, for all states and infos of all steps together, under substitution of one record. It does not
     rest on ``rng_key``, which draws proposals alone and need not be secret. Records enter a compiled loop when it
@@ -156,6 +163,11 @@ def as_sampling_algorithm(plan: ChainPlan, data: PyTree, *, seed: int | None = N
             f"a BlackJAX loop writes no checkpoint, and the plan has checkpoint={str(plan.checkpoint)!r}: plan without"
         )
     posterior, source = posterior_of(plan, data), RandomSource(seed)
+    check_backend()
+    plan.check(posterior)
+    if ledger is not None:
+        booking = reserve(plan, posterior, source, ledger)
+        plan = replace(plan, receipts=(*plan.receipts[:-1], booking.receipt))
     prices = None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter)
     meter = Meter(plan, source, np.inf if prices is None else prices.limit)
     algorithm = PrivateSamplingAlgorithm(_init(plan), _step(plan, posterior, meter, prices))

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from dpmcmc import privacy
 from dpmcmc.mechanisms.coin import COIN_ERROR
 from dpmcmc.mechanisms.gaussian_sum import NOISE_ERROR, NOISE_TAIL
-from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.privacy import Bound, Budget, Event, GaussianFilter, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.privacy.account import fits_cheaply
 from dpmcmc.privacy.arithmetic import Arithmetic
@@ -110,7 +109,7 @@ class Purse:
     def zcdp(self) -> float:
         """The ρ that may be spent in zCDP, after what was spent."""
         whole = ZcdpFilter.for_budget(self.ideal.epsilon, self.ideal.delta).limit
-        spent = math.fsum(_zcdp(receipt) for receipt in self.earlier) * _ROUND_UP
+        spent = math.fsum(price_in_zcdp(receipt) for receipt in self.earlier) * _ROUND_UP
         if spent >= whole:
             raise OverBudget(f"what was spent before costs {spent:.3g}-zCDP, all of the budget's {whole:.3g}")
         return (whole - spent) * (1 - 2**-50)
@@ -125,10 +124,8 @@ class Purse:
         """Pay for an ``event``, or for whatever passes a filter (``rule``); :class:`OverBudget` if it does not fit.
 
         ``cost`` is the event's ε where it is known already. No guarantee is issued where a mechanism is not proven in
-        machine arithmetic at that ε (:attr:`~dpmcmc.privacy.Event.largest_epsilon`), and nothing is charged on a device
-        that fails its self-test (:mod:`~dpmcmc.mechanisms.self_test`).
+        machine arithmetic at that ε (:attr:`~dpmcmc.privacy.Event.largest_epsilon`).
         """
-        check_backend()
         if (event is None) == (rule is None):
             raise ValueError("charge an event or a filter, one of the two")
         if isinstance(rule, GaussianFilter) and not of_releases(rule.most_releases).within(self.arithmetic):
@@ -165,7 +162,7 @@ class Purse:
     def _after(self, event: Event | None, rule: AnyFilter | None) -> Guarantee:
         """One zCDP filter with the whole budget's limit, over the earlier charges and this one."""
         relation = self._one_relation(event)
-        price = _zcdp(Receipt("this run", math.inf, 1.0, self.arithmetic, event=event, filter=rule))
+        price = price_in_zcdp(Receipt("this run", math.inf, 1.0, self.arithmetic, event=event, filter=rule))
         if price > self.zcdp:
             raise OverBudget("what was spent before leaves too little of the budget for this")
         earlier = f"{len(self.earlier)} earlier charge{'s' if len(self.earlier) > 1 else ''}"
@@ -233,7 +230,8 @@ def _proven_up_to(receipts: tuple[Receipt, ...]) -> float:
     return min((part.largest_epsilon for event in events for part in privacy.parts(event)), default=math.inf)
 
 
-def _zcdp(receipt: Receipt) -> float:
+def price_in_zcdp(receipt: Receipt) -> float:
+    """What a receipt costs in zCDP, given all that was released before it; refused where that is not known."""
     if isinstance(receipt.filter, ZcdpFilter | GaussianFilter):
         return receipt.filter.limit
     rho = math.inf if receipt.event is None else privacy.zcdp(receipt.event)

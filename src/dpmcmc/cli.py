@@ -6,6 +6,7 @@ import typer
 
 from dpmcmc.commands.account import account
 from dpmcmc.commands.demo import demo
+from dpmcmc.commands.ledger import ledger
 from dpmcmc.commands.plan import plan
 from dpmcmc.commands.reproduce import reproduce
 from dpmcmc.commands.signing import keys, sign, verify
@@ -20,3 +21,4 @@ app.command()(plan)
 app.command()(reproduce)
 app.command()(sign)
 app.command()(verify)
+app.add_typer(ledger, name="ledger")

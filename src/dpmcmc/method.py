@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
+
+import jax
 
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
@@ -29,8 +32,16 @@ class Plan(Protocol):
     @property
     def receipts(self) -> tuple[Receipt, ...]: ...
 
-    def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
-        """Run the plan on ``data``. ``seed`` makes the run repeatable, for tests and public data: no guarantee then."""
+    def sample(
+        self,
+        data: PyTree,
+        *,
+        seed: int | None = None,
+        progress: bool = True,
+        ledger: Any = None,
+        save_to: str | Path | None = None,
+    ) -> Release:
+        """Run the plan on ``data``: see :meth:`dpmcmc.running.RunsOnRecords.sample`, which all plans inherit."""
 
 
 class Method(Protocol):
@@ -57,15 +68,43 @@ class Method(Protocol):
         """
 
 
-class RunFailed(RuntimeError):
-    """A run that failed after it was charged: its whole plan counts as spent. Give it to the next run as ``spent=``."""
+class NotBegun(ValueError):
+    """A run that was refused before it used a record, by a mistake that shows only then: nothing new is spent."""
 
-    def __init__(self, plan: Plan, error: Exception, reproducible: bool = False) -> None:
-        super().__init__(
-            f"{error}. The run failed after it was charged, and its whole plan counts as spent: "
-            "pass this exception as spent= to a later run that shares its budget"
-        )
+
+class RunFailed(RuntimeError):
+    """A run that failed after it was charged: its whole plan counts as spent. Give it to the next run as ``spent=``.
+
+    ``release`` is what the run gave, if it came to its end and could not be stored: save it elsewhere.
+    """
+
+    def __init__(self, plan: Any, error: Exception, *, reproducible: bool = False, release: Any = None) -> None:
         self.guarantee, self.receipts = None if reproducible else plan.guarantee, plan.receipts
+        self.release = release
+        super().__init__(f"{_said(error)}. {self._what_is_spent(plan)}")
+
+    def _what_is_spent(self, plan: Any) -> str:
+        if self.release is not None:
+            return (
+                "The run has come to its end and is spent, and its release is not stored yet: it is the attribute "
+                "'release' of this exception, and error.release.save(path) stores it"
+            )
+        if self.guarantee is None:
+            return "The run failed; it had no guarantee"
+        what = f"The run failed after it was charged ({self.receipts[-1].purpose}), and its whole plan counts as spent"
+        checkpoint = getattr(plan, "checkpoint", None)
+        if checkpoint is not None and checkpoint.exists():
+            return f"{what}. It goes on at no cost from its checkpoint {str(checkpoint)!r}, by the same call"
+        return f"{what}: pass this exception as spent= to a later run that shares its budget"
+
+
+def _said(error: Exception) -> str:
+    """What an error said, unless a compiled program raised it: that may quote a record."""
+    if not isinstance(error, jax.errors.JaxRuntimeError):
+        return f"{error}" or type(error).__name__
+    if "RESOURCE_EXHAUSTED" in f"{error}"[:40]:
+        return "the machine has too little memory for this run"
+    return "a compiled function raised an error, which may depend on the records and is not shown"
 
 
 def check_budget(n: int, budget: Budget | None) -> Budget:

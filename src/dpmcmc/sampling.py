@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from dpmcmc.chain.kernel import KernelLike
+from dpmcmc.ledger import Ledger
 from dpmcmc.method import Method, Plan
 from dpmcmc.methods import as_method
 from dpmcmc.models.base import ModelLike, PyTree, WithInit
@@ -26,6 +28,8 @@ def sample(
     temperature: float | None = None,
     init: PyTree | None = None,
     spent: Any = (),
+    ledger: Ledger | None = None,
+    save_to: str | Path | None = None,
     seed: int | None = None,
     progress: bool = True,
 ) -> Release:
@@ -51,7 +55,13 @@ def sample(
       from a point, only if the model cannot draw from its prior.
     - ``spent``: a fit or release made from the same records before, or several: the budget then pays for them as well,
       and the guarantee covers all of it. The budget must have been decided on before the first of them.
-    - ``seed``: repeatable noise for tests and public data. It is not secret, so no guarantee is issued.
+    - ``ledger``: the :class:`dpmcmc.Ledger` of the data set. The run is charged to it before a record is read, or
+      refused if too little is left, and stays charged whatever becomes of it. The budget given here is that of this
+      release; the ledger's is that of all releases together.
+    - ``save_to``: a new ``.npz`` file for the release, written before this returns; with a ledger, before the charge is
+      settled. Without it, the ledger keeps the release.
+    - ``seed``: repeatable noise for tests and public data. It is not secret, so no guarantee is issued,
+      and no ledger takes it.
     - ``progress``: show a progress bar.
     """
     posterior = Posterior.check(_started(model, init), data, 1.0 if temperature is None else temperature)
@@ -65,7 +75,7 @@ def sample(
         temperature=temperature,
         spent=spent,
     )
-    return made.sample(posterior.data, seed=seed, progress=progress)
+    return made.sample(posterior.data, seed=seed, progress=progress, ledger=ledger, save_to=save_to)
 
 
 def plan(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,16 +14,22 @@ import optax
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from dpmcmc.charge import Purse, of_releases
+from dpmcmc import files
+from dpmcmc.charge import Purse, check_guarantee, of_releases
+from dpmcmc.files import sealed
 from dpmcmc.geometry import geometry
+from dpmcmc.ledger import Ledger
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, WORDS, GaussianSum, record_gradients
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.models.units import unit_of
+from dpmcmc.plain import Plain
+from dpmcmc.plain_trees import packed, unpacked
 from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
+from dpmcmc.running import run_paid
 
 CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
 SMALLEST_RATE = 0.03  # of the last steps, in posterior standard deviations
@@ -63,6 +70,70 @@ class Fit:
         )
         return f"{promise}.\nGaussian fit ({self.method}): {spread}."
 
+    def save(self, path: str | Path) -> Path:
+        """Write everything to one ``.npz`` file, at once or not at all, for its owner alone. No pickle."""
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise ValueError(f"a fit is saved as .npz, got {str(path)!r}")
+        about = {
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
+            "receipts": [receipt.to_dict() for receipt in self.receipts],
+            "position": packed(jax.tree.map(np.asarray, self.position)).to_dict(),
+            "method": self.method,
+        }
+        files.write(path, sealed.pack("fit", {"mean": self.mean, "root": self.root}, about))
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Fit:
+        """The fit that :meth:`save` wrote; a :class:`dpmcmc.FileError` if anything in it cannot be."""
+        found = sealed.unpack("fit", files.read(Path(path)), path)
+        try:
+            about = found.about
+            fit = cls(
+                found.arrays["mean"],
+                found.arrays["root"],
+                unpacked(Plain.from_dict(about["position"])),  # type: ignore[arg-type]
+                tuple(Receipt.from_dict(receipt) for receipt in about["receipts"]),
+                None if about["guarantee"] is None else Guarantee.from_dict(about["guarantee"]),
+                str(about["method"]),
+            )
+            if fit.guarantee is not None:
+                check_guarantee(fit.guarantee, fit.receipts)
+        except Exception as error:  # the digest is right, so somebody made it like this
+            fault = str(error) or type(error).__name__
+            raise files.FileError(f"{path} is not a fit that dpmcmc saved: {fault}") from error
+        return fit
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedFit:
+    """A fit whose cost fits the budget: what will be released, ``steps`` times, and the space that it moves in."""
+
+    total: GaussianSum
+    steps: int
+    full_rank: bool
+    scale: np.ndarray
+    origin: np.ndarray
+    unravel: Any
+    guarantee: Guarantee | None
+    receipts: tuple[Receipt, ...]
+
+    def run(self, posterior: Posterior, source: RandomSource) -> Fit:
+        """The fit to the posterior's records."""
+        with jax.enable_x64(True):
+            keys = source.random_words("noise", (self.steps, *stream.KEY_SHAPE))
+            public = jax.random.key(int(source.random_words("path", (1,))[0] >> 1))
+            z = jax.random.normal(public, (self.steps, len(self.origin)))
+            run = _compiled(self.total, self.scale, self.origin, self.unravel, self.full_rank)
+            mean, root = jax.device_get(run(posterior.on_device(), keys, z.astype(jnp.float64)))
+        centre = self.origin + self.scale @ mean
+        with jax.enable_x64(True):
+            position = jax.device_get(self.unravel(jnp.asarray(centre)))
+        method = "full-rank" if self.full_rank else "mean-field"
+        guarantee = None if source.reproducible else self.guarantee
+        return Fit(centre, self.scale @ root, position, self.receipts, guarantee, method)
+
 
 def dpvi(
     model: ModelLike,
@@ -76,6 +147,8 @@ def dpvi(
     clip: float = CLIP,
     public_data: PyTree | None = None,
     spent: Any = (),
+    ledger: Ledger | None = None,
+    save_to: str | Path | None = None,
     seed: int | None = None,
 ) -> Fit:
     """Fit a Gaussian to the posterior by variational inference with noisy clipped gradients (DPVI).
@@ -90,6 +163,8 @@ def dpvi(
 
     - ``steps``: more steps travel farther with more noise each; the budget is divided among them.
     - ``spent``: what was released from the same records before and shares the budget, as in :func:`dpmcmc.sample`.
+    - ``ledger``, ``save_to``: the ledger that is charged, and a new ``.npz`` file for the fit, as in
+      :func:`dpmcmc.sample`; :meth:`Fit.load` reads it.
     - ``seed``: repeatable noise for tests and public data; no guarantee is then issued.
 
     Guarantee: ``steps`` Gaussian releases under substitution of one record, (``epsilon``, ``delta``) altogether.
@@ -110,19 +185,11 @@ def dpvi(
     # steps Gaussians of multiplier m are one with μ = √steps/m (Dong, Roth & Su 2022)
     total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER))
     guarantee, receipt = purse.charge("variational fit", Repeat(total.event(n), steps))
-
-    source = RandomSource(seed)
-    with jax.enable_x64(True):
-        keys = source.random_words("noise", (steps, *stream.KEY_SHAPE))
-        z = jax.random.normal(jax.random.key(int(source.random_words("path", (1,))[0] >> 1)), (steps, len(origin)))
-        run = _compiled(total, scale, origin, unravel, full_rank)
-        mean, root = jax.device_get(run(posterior.on_device(), keys, z.astype(jnp.float64)))
-    centre = origin + scale @ mean
-    with jax.enable_x64(True):
-        position = jax.device_get(unravel(jnp.asarray(centre)))
-    method = "full-rank" if full_rank else "mean-field"
-    receipts = (*purse.earlier, receipt)
-    return Fit(centre, scale @ root, position, receipts, None if source.reproducible else guarantee, method)
+    receipts, source = (*purse.earlier, receipt), RandomSource(seed)
+    planned = PlannedFit(total, steps, full_rank, scale, origin, unravel, guarantee, receipts)
+    return run_paid(
+        planned, posterior, source, lambda booked: booked.run(posterior, source), ledger=ledger, save_to=save_to
+    )
 
 
 def _compiled(total: GaussianSum, scale: np.ndarray, origin: np.ndarray, unravel: Any, full_rank: bool) -> Any:

@@ -148,7 +148,7 @@ def test_planted_files_are_neither_written_through_nor_read(stopped, tmp_path):
 
 def test_a_second_run_on_one_checkpoint_is_refused_before_it_uses_a_record(tmp_path, monkeypatch):
     path, used = tmp_path / "run.ckpt", []
-    monkeypatch.setattr(runs, "start_chains", lambda *arguments: used.append(arguments))
+    monkeypatch.setattr(runs, "run_chunk", lambda *arguments: used.append(arguments))
     with locked(path), pytest.raises(dp.FileError, match="in use by another run"):
         planned(path).sample(RECORDS, progress=False)
     assert used == []

@@ -13,6 +13,7 @@ from dpmcmc.mechanisms.gaussian_sum import discrete_gaussian, whole_sum
 from dpmcmc.mechanisms.self_test import WrongArithmetic, check_backend
 
 PLAN = dict(n=1000, budget=dp.Budget(1.0, 1e-6))
+RECORDS = np.zeros((1000, 1))
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,9 @@ BROKEN = {
 def test_arithmetic_that_is_off_by_a_bit_is_found_and_nothing_is_charged(name, monkeypatch):
     monkeypatch.setattr(self_test, name, BROKEN[name])
     with pytest.raises(WrongArithmetic, match=r"no guarantee is issued.*CPU"):
-        dp.plan(dp.models.LogisticRegression({"age": (18, 90)}), **PLAN)
+        dp.plan(dp.models.GaussianMean(1), **PLAN).sample(RECORDS, progress=False)
+    with pytest.raises(WrongArithmetic, match="no guarantee is issued"):
+        dp.dpvi(dp.models.GaussianMean(1), RECORDS, 1.0, 1e-6)
 
 
 def test_probabilities_of_a_fast_but_inaccurate_device_are_refused(monkeypatch):
@@ -55,7 +58,7 @@ def test_probabilities_of_a_fast_but_inaccurate_device_are_refused(monkeypatch):
 
     monkeypatch.setattr(decisions, "penalty_probabilities", careless)
     with pytest.raises(WrongArithmetic, match=r"penalty test.*off by a relative"):
-        dp.plan(dp.models.GaussianMean(1), method=dp.dp_barker(step=0.1, clip=0.1), **PLAN)
+        dp.plan(dp.models.GaussianMean(1), method=dp.dp_barker(step=0.1, clip=0.1), **PLAN).sample(RECORDS)
 
 
 def test_it_runs_once(monkeypatch):

@@ -10,7 +10,6 @@ import jax
 import numpy as np
 
 from dpmcmc import privacy
-from dpmcmc.chain.acceptance.self_test import check_decisions
 from dpmcmc.chain.kernel import KernelLike, State
 from dpmcmc.charge import OverBudget, Purse, of_draws
 from dpmcmc.models.base import ModelLike
@@ -65,7 +64,6 @@ class Charged(NamedTuple):
 
 def charge_steps(request: Request, budget: Budget, earlier: tuple[Receipt, ...]) -> Charged:
     """Charge the budget for the chains, after what was spent from it before."""
-    check_decisions()
     if earlier:
         return _shared(request, budget, earlier)
     event = request.event

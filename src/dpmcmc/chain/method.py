@@ -13,15 +13,16 @@ from dpmcmc.chain.length import Request, charge_steps, unprotected
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.quality import RehearsedQuality
 from dpmcmc.chain.rehearsal import middle, rehearse, why_not
-from dpmcmc.chain.run import run
+from dpmcmc.chain.run import check_chains, forget_checkpoint, run
 from dpmcmc.geometry import geometry
-from dpmcmc.method import check_budget, posterior_of
+from dpmcmc.method import check_budget
 from dpmcmc.models.base import ModelLike, PyTree
-from dpmcmc.posterior import check_data
+from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Receipt
 from dpmcmc.release import Release
+from dpmcmc.running import RunsOnRecords
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +109,24 @@ class Chain:
         return draws + (draws // 3 if self.warmup is None else self.warmup)
 
 
-class ChainPlan(PlannedChains):
+class ChainPlan(PlannedChains, RunsOnRecords):
     """Chains whose cost fits the budget, ready to run. Printing it rehearses them and says what to expect.
 
     A rehearsal runs the planned kernel from the planned start on simulated (or public) records. It takes seconds, is
     made when first asked for, and is charged nothing: it has no records to read.
     """
 
-    def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
-        """Run the chains on ``data``; Ctrl-C stops after the current chunk and returns what ran."""
-        return run(self, posterior_of(self, data), RandomSource(seed), progress)
+    def check(self, posterior: Posterior) -> None:
+        """Refuse a device or a step that the proofs do not hold for."""
+        check_chains(self, posterior)
+
+    def run(self, posterior: Posterior, source: RandomSource, progress: bool) -> Release:
+        """Run the chains; Ctrl-C stops after the current chunk and returns what ran."""
+        return run(self, posterior, source, progress)
+
+    def stored(self, release: Release) -> None:
+        """Delete the checkpoint of chains that have come to their end."""
+        forget_checkpoint(self, release)
 
     @cached_property
     def rehearsals(self) -> tuple[RehearsedQuality, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -12,12 +11,13 @@ import numpy as np
 
 from dpmcmc import privacy
 from dpmcmc.chain import checkpoint as checkpoints
+from dpmcmc.chain.acceptance.self_test import check_decisions
 from dpmcmc.chain.checkpoint import RunState
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.quality import ChainQuality
 from dpmcmc.chain.scan import Trace, check_chunk, chunk_length, compile_chunk, run_chunk, start_chains
-from dpmcmc.files import locked
+from dpmcmc.method import NotBegun
 from dpmcmc.models.base import model_name
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import Repeat
@@ -26,26 +26,21 @@ from dpmcmc.progress import Bar, stop_on_interrupt
 from dpmcmc.randomness import RandomSource
 from dpmcmc.release import Release, issued, named_draws
 
+INTERRUPTED = "interrupted"
+
 _ORDERS = 1 + np.geomspace(0.01, 1e5, 50)
 
 
 def run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: bool) -> Release:
-    """The planned chains on the posterior's records, from a checkpoint where there is one.
-
-    A checkpoint that another run holds is refused before any record is used.
-    """
-    with nullcontext() if plan.checkpoint is None else locked(plan.checkpoint):
-        return _run(plan, posterior, source, show)
-
-
-def _run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: bool) -> Release:
+    """The planned chains on the posterior's records, from a checkpoint where there is one, which the caller holds."""
     path = plan.checkpoint
     run_state = RunState(start_chains(plan.kernel, posterior, plan.chains, source), [], 0, source)
     if path is not None and os.path.lexists(path):
-        run_state = checkpoints.read(path, plan, posterior, run_state.state)
-    chunk = compile_chunk(plan.kernel, None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter))
-    length = chunk_length(plan.steps)
-    check_chunk(chunk, plan.kernel, posterior, run_state.state, length)
+        try:
+            run_state = checkpoints.read(path, plan, posterior, run_state.state)
+        except (ValueError, OSError) as error:  # another run's, or damaged
+            raise NotBegun(f"{error}") from error
+    chunk, length = _chunk(plan), chunk_length(plan.steps)
     with jax.enable_x64(True):
         on_device = posterior.on_device()
     with _bar(plan, show) as bar, stop_on_interrupt() as stop:
@@ -58,12 +53,26 @@ def _run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: 
             rate = float(np.mean(trace.accepted)) if len(trace.accepted) else 0.0
             bar.update(run_state.steps, epsilon=epsilon_so_far(plan, run_state.steps, float(state.spent)), rate=rate)
     interrupted = stop.asked and run_state.chunks * length < plan.steps
-    if path is not None:
-        if interrupted:
-            checkpoints.write(path, plan, posterior, run_state)
-        else:
-            path.unlink(missing_ok=True)
+    if path is not None and interrupted:
+        checkpoints.write(path, plan, posterior, run_state)
     return _release(plan, run_state, interrupted)
+
+
+def check_chains(plan: PlannedChains, posterior: Posterior) -> None:
+    """Refuse a device whose decisions are not those of the proofs, and a step that does not keep records apart."""
+    check_decisions()
+    state = start_chains(plan.kernel, posterior, plan.chains, RandomSource(0))  # for its types alone
+    check_chunk(_chunk(plan), plan.kernel, posterior, state, chunk_length(plan.steps))
+
+
+def _chunk(plan: PlannedChains) -> Any:
+    return compile_chunk(plan.kernel, None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter))
+
+
+def forget_checkpoint(plan: PlannedChains, release: Release) -> None:
+    """Delete the checkpoint, once the release is stored, unless the chains were interrupted and can go on."""
+    if plan.checkpoint is not None and release.settings["stopped"] != INTERRUPTED:
+        plan.checkpoint.unlink(missing_ok=True)
 
 
 def epsilon_so_far(plan: PlannedChains, steps: int, spent: float) -> float:
@@ -109,7 +118,7 @@ def _release(plan: PlannedChains, run_state: RunState, interrupted: bool) -> Rel
         "warmup": warmup,
         "temperature": plan.temperature,
         "model": model_name(plan.model),
-        "stopped": "interrupted" if interrupted else "budget spent",
+        "stopped": INTERRUPTED if interrupted else "budget spent",
     }
     return Release(
         draws=draws,

@@ -29,7 +29,7 @@ import numpy as np
 
 from dpmcmc.files.disk import FileError
 
-_EXTRA = {"release": 64, "checkpoint": 32}  # bytes
+_EXTRA = {"release": 64, "fit": 64, "checkpoint": 32}  # bytes: room for a signature, or a key
 _SEAL = 64
 _ABOUT = "about.json"
 _MOST_MEMBERS = 100_000

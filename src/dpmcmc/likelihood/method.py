@@ -20,15 +20,16 @@ from dpmcmc.likelihood.regions import first_region
 from dpmcmc.likelihood.rehearsal import advice, rehearse
 from dpmcmc.likelihood.run import run
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum
-from dpmcmc.method import RunFailed, check_budget, posterior_of
+from dpmcmc.method import check_budget
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.models.units import unit_of
-from dpmcmc.posterior import check_data
+from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget, Compose
 from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Receipt
 from dpmcmc.release import Release
+from dpmcmc.running import RunsOnRecords
 
 SHARES = (0.03, 0.04, 0.06, 0.87)
 """Of the budget (in squared noise multipliers), for each stage: three to find the posterior, one to draw it."""
@@ -95,20 +96,13 @@ class LikelihoodRelease:
         )
 
 
-class LikelihoodPlan(PlannedRelease):
+class LikelihoodPlan(PlannedRelease, RunsOnRecords):
     """A likelihood release whose cost fits the budget, ready to run. Printing it rehearses it and says the result."""
 
-    def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
-        """Release the sums of ``data`` and draw. Interrupted, it returns nothing and has spent its budget.
-
-        A numerical failure on the way raises :class:`~dpmcmc.method.RunFailed`, which holds the receipts.
-        """
-        posterior = posterior_of(self, data)
-        plan = replace(self, raveled=RaveledModel.of(self.model, posterior.data))  # the model as it is now
-        try:
-            return run(plan, posterior, RandomSource(seed), progress)
-        except Exception as error:
-            raise RunFailed(self, error, reproducible=seed is not None) from error
+    def run(self, posterior: Posterior, source: RandomSource, progress: bool) -> Release:
+        """Release the sums and draw. Interrupted, it returns nothing and has spent its budget."""
+        as_it_is_now = RaveledModel.of(self.model, posterior.data)
+        return run(replace(self, raveled=as_it_is_now), posterior, source, progress)
 
     @cached_property
     def expected(self) -> LikelihoodQuality:

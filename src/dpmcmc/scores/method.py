@@ -10,15 +10,16 @@ from functools import cached_property
 
 from dpmcmc.charge import OverBudget, Purse, of_releases
 from dpmcmc.geometry import check_real
-from dpmcmc.method import RunFailed, check_budget, posterior_of
+from dpmcmc.method import check_budget
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.models.units import unit_of
-from dpmcmc.posterior import check_data
+from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget, GaussianFilter
 from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Receipt
 from dpmcmc.release import Release
+from dpmcmc.running import RunsOnRecords
 from dpmcmc.scores.plan import MOST_RELEASES, PlannedScores
 from dpmcmc.scores.quality import ScoreQuality, least_error
 from dpmcmc.scores.reader import check_smooth
@@ -93,18 +94,17 @@ class ScoreRelease:
         )
 
 
-class ScorePlan(PlannedScores):
+class ScorePlan(PlannedScores, RunsOnRecords):
     """A score release whose cost fits the budget, ready to run. Printing it rehearses it and says the result."""
 
-    def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
-        """Release the sums of ``data`` and draw. Interrupted, it returns nothing and has spent its budget."""
-        posterior = posterior_of(self, data)
-        plan = replace(self, raveled=RaveledModel.of(self.model, posterior.data))  # the model as it is now
-        check_smooth(plan.raveled, posterior)
-        try:
-            return run(plan, posterior, RandomSource(seed), progress)
-        except Exception as error:
-            raise RunFailed(self, error, reproducible=seed is not None) from error
+    def check(self, posterior: Posterior) -> None:
+        """Refuse models without derivatives."""
+        check_smooth(RaveledModel.of(self.model, posterior.data), posterior)
+
+    def run(self, posterior: Posterior, source: RandomSource, progress: bool) -> Release:
+        """Release the sums and draw. Interrupted, it returns nothing and has spent its budget."""
+        as_it_is_now = RaveledModel.of(self.model, posterior.data)
+        return run(replace(self, raveled=as_it_is_now), posterior, source, progress)
 
     @cached_property
     def rehearsals(self) -> tuple[ScoreQuality, ...]:
