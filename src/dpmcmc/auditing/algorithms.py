@@ -7,6 +7,7 @@ by its contracts' kernels on :func:`~dpmcmc.auditing.worst.two_states`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -67,9 +68,9 @@ def _() -> list[Experiment]:
 
 @register_audit("dp_barker_subsampled")
 def _() -> list[Experiment]:
-    kernel = algorithms.dp_barker_subsampled(FLIP, 4)
-    about = "4 of 8 records, the others indifferent"
-    return [experiment_of("dp_barker_subsampled", kernel, worst.two_states(0.0), about=about)]
+    kernel = algorithms.dp_barker_subsampled(FLIP, 1)
+    about = "1 of 2 records, the other for the move; with larger batches the accounting is looser"
+    return [experiment_of("dp_barker_subsampled", kernel, worst.two_states(1.1, 2, others=FAR), about=about)]
 
 
 @register_audit("dp_barker_minibatch")
@@ -113,7 +114,7 @@ def _() -> list[Experiment]:
 def _() -> list[Experiment]:
     batch, clip, n = 4, 0.25, 8
     # the others are all for the move, so that one against it also raises the variance: the largest change of λ
-    at = worst.two_states(LIKELY - n * clip, n, others=FAR)
+    at = worst.two_states(2.5 - n * clip, n, others=FAR)
     about = "4 of 8 records, all others for the move"
     return [
         experiment_of(
@@ -130,24 +131,26 @@ def _() -> list[Experiment]:
 
 @register_audit("dp_hmc")
 def _() -> list[Experiment]:
-    paths = Leapfrog(0.001, 3, 1.0, 1.0)
     about = "one record with opposite gradients; the last gradient of a path shows in the test alone"
-    plain = algorithms.dp_hmc(0.001, 3, 1.0, 1.0, 0.05)
-    reused = Kernel(Leapfrog(0.001, 3, 1.0, 1.0, reuse_gradient=True), Barker(0.05))
+    kernels = {
+        "dp_hmc": algorithms.dp_hmc(0.001, 3, 1.0, 1.0, 0.05),
+        "dp_hmc, gradient reused": Kernel(Leapfrog(0.001, 4, 1.0, 1.0, reuse_gradient=True), Barker(0.05)),
+    }
     return [
-        experiment_of("dp_hmc", plain, worst.slope(4.0), about=about, steps=1, outcome=_force(paths)),
-        experiment_of("dp_hmc, gradient reused", reused, worst.slope(4.0), about=about, steps=1, outcome=_force(paths)),
+        experiment_of(name, kernel, worst.slope(4.0), about=about, steps=1, outcome=_force(kernel.proposal))
+        for name, kernel in kernels.items()
     ]
 
 
-def _force(paths: Leapfrog) -> Callable[[Released], np.ndarray]:
-    """How far the noisy gradients pushed a path: where it ended, less where its momentum alone would have taken it."""
+def _force(paths: Any) -> Callable[[Released], np.ndarray]:
+    """How far the noisy gradients pushed the first path: where it ended, less where its momentum would have taken it."""
+    length = paths.step * (paths.gradients - 1)  # a first path begins by a gradient
 
     def outcome(released: Released) -> np.ndarray:
         with jax.enable_x64(True):
             keys = jax.random.wrap_key_data(jnp.asarray(released.keys[:, 0]), impl="threefry2x32")
             momenta = np.asarray(jax.vmap(lambda key: jax.random.normal(key, (1,), jnp.float64))(keys))[:, 0]
-        pushed = released.positions[:, -1] - released.starts - paths.step * paths.steps * momenta
+        pushed = released.positions[:, -1] - released.starts - length * momenta
         return np.where(released.accepted[:, 0], pushed, 0.0) / paths.step**2
 
     return outcome
@@ -160,7 +163,7 @@ def _() -> list[Experiment]:
     about = "one record with opposite gradients"
     return [
         experiment_of("dp_sgld", full, worst.slope(), about=about),
-        experiment_of("dp_sgld, batches", half, worst.slope(records=n), about=f"{about}, 4 of 8 records"),
+        experiment_of("dp_sgld, batches", half, worst.slope(records=n, others=FAR), about=f"{about}, 4 of 8 records"),
     ]
 
 
@@ -174,8 +177,8 @@ def _() -> list[Experiment]:
 @register_audit("dp_hidden_centre")
 def _() -> list[Experiment]:
     about = "64 candidates, one record for those above and against those below"
-    kernel = algorithms.dp_hidden_centre(1.0, 64, 0.5)
-    return [experiment_of("dp_hidden_centre", kernel, worst.up_and_down(RARE), about=about)]
+    kernel = algorithms.dp_hidden_centre(worst.EITHER_WAY, 64, 0.5)
+    return [experiment_of("dp_hidden_centre", kernel, worst.up_and_down(RARE), about=about, outcome=signs)]
 
 
 @register_audit("metropolis")

@@ -6,6 +6,7 @@ the clip lets it do: a clip that is too wide is seen.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -42,25 +43,30 @@ def origin(public: float, records: int = 8) -> Neighbours:
     return _first_record(model, records, FAR, 0.0)
 
 
-def slope(public: float = 0.0, records: int = 8, size: float = FAR) -> Neighbours:
+def slope(public: float = 0.0, records: int = 8, others: float = 0.0) -> Neighbours:
     """log p(x|θ) = x θ: a record is for going up or for going down; ``public`` is the prior's for leaving the origin."""
-    model = Model(
-        lambda theta: jnp.where(theta == 0, 0.0, public), lambda theta, x: x * theta, init=0.0
-    )
-    return _first_record(model, records, size, 0.0)
+    model = Model(lambda theta: jnp.where(theta == 0, 0.0, public), lambda theta, x: x * theta, init=0.0)
+    return _first_record(model, records, FAR, others)
 
 
 def sides(public: float, init: float, records: int = 8) -> Neighbours:
     """A record is for one side of zero and against the other; ``public`` is the prior's log odds of the upper side."""
-    model = Model(
-        lambda theta: jnp.where(theta > 0, public, 0.0), lambda theta, x: x * jnp.sign(theta), init=init
-    )
+    model = Model(lambda theta: jnp.where(theta > 0, public, 0.0), lambda theta, x: x * jnp.sign(theta), init=init)
     return _first_record(model, records, FAR, 0.0)
 
 
+EITHER_WAY = Custom(lambda key, theta: jnp.where(jax.random.bernoulli(key), 1, -1), name="to 1 or to −1")
+"""Not symmetric, which a claim of privacy does not ask."""
+
+
 def up_and_down(public: float, records: int = 8) -> Neighbours:
-    """As :func:`slope`, with the prior's log odds of the upper side."""
-    model = Model(lambda theta: jnp.where(theta > 0, public, 0.0), lambda theta, x: x * theta, init=0.0)
+    """θ ∈ {−1, 0, 1}, from 0: a record is for the one way and against the other, whose log prior odds are ``public``."""
+    model = Model(
+        lambda theta: jnp.where(theta > 0, public, 0.0),
+        lambda theta, x: x * theta,
+        init=0,
+        log_ratio_bound=lambda here, there: jnp.float64(1.0),
+    )
     return _first_record(model, records, FAR, 0.0)
 
 
