@@ -13,14 +13,21 @@ from dpmcmc.auditing.chains import experiment_of
 from dpmcmc.auditing.claims import Claim
 from dpmcmc.auditing.experiment import Experiment, Neighbours
 from dpmcmc.auditing.findings import AuditReport, Finding
+from dpmcmc.auditing.fits import fits
 from dpmcmc.auditing.judge import judge, tests_of
+from dpmcmc.auditing.samples import samples
 from dpmcmc.auditing.sums import likelihood_sums, score_sums
 from dpmcmc.chain.kernel import KernelLike
 
 LEVEL = 1e-3
 """Probability that true claims are called exceeded, any of them, in one audit."""
 
-MECHANISMS: dict[str, Callable[[], list[Experiment]]] = {"scores": score_sums, "likelihood": likelihood_sums}
+MECHANISMS: dict[str, Callable[[], list[Experiment]]] = {
+    "scores": score_sums,
+    "likelihood": likelihood_sums,
+    "dpvi": fits,
+    "sample": samples,
+}
 """What can be audited by name beside the registered algorithms."""
 
 
@@ -50,11 +57,11 @@ def audit(
     """
     if runs is not None and (runs != int(runs) or runs < 100):
         raise ValueError(f"runs must be a whole number of at least 100, got {runs!r}")
-    experiments = _experiments(what, claim, neighbours)
+    experiments = [one for one in _experiments(what, claim, neighbours) if runs or one.runs[quick] > 0]
     started, findings = time.perf_counter(), []
     tests = sum(tests_of(view) for experiment in experiments for view in experiment.views)
     for index, experiment in enumerate(experiments):
-        count = runs or experiment.runs[1 if quick else 0]
+        count = runs or experiment.runs[quick]
         outcomes = experiment.outcomes(count, seed * 10_000 + index)
         for view, sides in zip(experiment.views, outcomes, strict=True):
             findings.append(judge(experiment, view, sides, LEVEL / max(tests, 1)))
