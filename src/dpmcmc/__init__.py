@@ -50,6 +50,7 @@ _HOME = {
     "Schema": "records",
     "ScorePlan": "scores.method",
     "ScoreRelease": "scores.method",
+    "audit": "auditing.entry",
     "dp_barker": "algorithms",
     "dp_barker_minibatch": "algorithms",
     "dp_barker_subsampled": "algorithms",
@@ -66,6 +67,7 @@ _HOME = {
 _MODULES = {
     "acceptance": "chain.acceptance",
     "algorithms": "algorithms",
+    "auditing": "auditing",
     "blackjax": "blackjax",
     "metrics": "metrics",
     "models": "models",
@@ -97,6 +99,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from dpmcmc import algorithms as algorithms
+    from dpmcmc import auditing as auditing
     from dpmcmc import blackjax as blackjax
     from dpmcmc import metrics as metrics
     from dpmcmc import models as models
@@ -110,6 +113,7 @@ if TYPE_CHECKING:
     from dpmcmc.algorithms import dp_orbit as dp_orbit
     from dpmcmc.algorithms import dp_penalty as dp_penalty
     from dpmcmc.algorithms import dp_sgld as dp_sgld
+    from dpmcmc.auditing.entry import audit as audit
     from dpmcmc.chain import acceptance as acceptance
     from dpmcmc.chain import proposals as proposals
     from dpmcmc.chain.acceptance import Barker as Barker

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from dpmcmc.commands.account import account
+from dpmcmc.commands.audit import audit
 from dpmcmc.commands.demo import demo
 from dpmcmc.commands.plan import plan
 from dpmcmc.commands.reproduce import reproduce
@@ -13,6 +14,7 @@ app = typer.Typer(
     help="Differentially private posteriors by MCMC.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 app.command()(account)
+app.command()(audit)
 app.command()(demo)
 app.command()(plan)
 app.command()(reproduce)

@@ -26,7 +26,7 @@ from dpmcmc.chain.proposals import Leapfrog
 from dpmcmc.mechanisms.clip import ModelClip
 
 RARE = -1.5
-"""Public log odds at which Barker's bit, and a choice, of range 2 tell most of what 2·10⁴ runs can see (ε at δ = 0.1)."""
+"""Public log odds at which a bit of Barker's, or a choice, of range 2 tells most of what 2·10⁴ runs can see."""
 
 LIKELY = 1.0
 """The same for the penalty's bit of shift 2 and noise 1: a rejection tells most."""
@@ -117,9 +117,7 @@ def _() -> list[Experiment]:
     at = worst.two_states(2.5 - n * clip, n, others=FAR)
     about = "4 of 8 records, all others for the move"
     return [
-        experiment_of(
-            "dp_penalty_minibatch", algorithms.dp_penalty_minibatch(FLIP, batch, clip), at, about=about
-        ),
+        experiment_of("dp_penalty_minibatch", algorithms.dp_penalty_minibatch(FLIP, batch, clip), at, about=about),
         experiment_of(
             "dp_penalty_minibatch, proportional noise",
             Kernel(FLIP, ProportionalMinibatchPenalty(batch, clip, 1.0)),
@@ -143,7 +141,7 @@ def _() -> list[Experiment]:
 
 
 def _force(paths: Any) -> Callable[[Released], np.ndarray]:
-    """How far the noisy gradients pushed the first path: where it ended, less where its momentum would have taken it."""
+    """How far noisy gradients pushed the first path: where it ended, less where its momentum would have taken it."""
     length = paths.step * (paths.gradients - 1)  # a first path begins by a gradient
 
     def outcome(released: Released) -> np.ndarray:
@@ -159,7 +157,9 @@ def _force(paths: Any) -> Callable[[Released], np.ndarray]:
 @register_audit("dp_sgld")
 def _() -> list[Experiment]:
     n, batch, clip = 8, 4, 1.0
-    full, half = (algorithms.dp_sgld((1 / multiplier) ** 2, clip, size) for multiplier, size in ((1.0, None), (2.0, batch)))
+    full, half = (
+        algorithms.dp_sgld((1 / multiplier) ** 2, clip, size) for multiplier, size in ((1.0, None), (2.0, batch))
+    )
     about = "one record with opposite gradients"
     return [
         experiment_of("dp_sgld", full, worst.slope(), about=about),
@@ -191,9 +191,7 @@ def _() -> list[Experiment]:
 def _() -> list[Experiment]:
     """A rejection is impossible on one side: where the sensitivity 2c is below ε, the published test adds no noise."""
     epsilon, delta, c = 0.1, 1e-5, 0.04
-    kernel = algorithms.published_fast_mh(
-        FLIP, c, full_batch=True, epsilon=epsilon, delta=delta, variant="as_coded"
-    )
+    kernel = algorithms.published_fast_mh(FLIP, c, full_batch=True, epsilon=epsilon, delta=delta, variant="as_coded")
     at, about = worst.two_states(-c, size=c), "the branch without noise; the claim is the paper's, for one step"
     claim = Claim(point=(epsilon, delta))
     return [experiment_of("published_fast_mh", kernel, at, claim=claim, steps=1, about=about)]

@@ -19,7 +19,7 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import NonPrivate, Repeat
 from dpmcmc.randomness import RandomSource
 
-RUNS = (1_000_000, 20_000)
+RUNS = (200_000, 20_000)
 """Chains on each side: in full, and quick."""
 
 STEPS = 3
@@ -57,11 +57,12 @@ def experiment_of(
     """
     stated = claim or claim_of(kernel, neighbours)
     read = outcome or (places if isinstance(getattr(kernel, "proposal", None), PrivateProposal) else moves)
-    views = [View("1 step", stated, lambda released: read(first_steps(released, 1)))]
+    normal = read is places  # of sums with noise
+    views = [View("1 step", stated, lambda released: read(first_steps(released, 1)), normal)]
     if steps > 1:
         repeated = None if stated is None or stated.event is None else Claim(Repeat(stated.event, steps))
         if stated is None or repeated is not None:
-            views.append(View(f"{steps} steps", repeated, read))
+            views.append(View(f"{steps} steps", repeated, read, normal))
     chunk = compile_chunk(kernel, None)
 
     def run(side: int, runs: int, source: RandomSource) -> Released:
@@ -116,7 +117,7 @@ def places(released: Released) -> np.ndarray:
 
 
 def claim_of(kernel: KernelLike, neighbours: Neighbours) -> Claim | None:
-    """What one step claims: its event, or that of its first move where the cost depends on the move; None if nothing."""
+    """What one step claims: its event, or its first move's where the cost depends on the move; None if nothing."""
     posterior = Posterior.check(neighbours.models[0], neighbours.data[0])
     event = kernel.event(posterior.n, posterior.temperature)
     if event is None:
@@ -131,4 +132,3 @@ def _first_shift(kernel: KernelLike, posterior: Posterior) -> float:
         state = kernel.init(posterior.on_device(), position, kernel.start(position))
         move = kernel.propose(jax.random.key(0), {}, posterior, state)
         return float(kernel.shift(model, posterior.temperature, state, move))
-

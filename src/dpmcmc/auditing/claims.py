@@ -10,8 +10,8 @@ from dpmcmc import privacy
 from dpmcmc.privacy import Event, Gaussian
 
 DELTAS = (1e-6, 1e-3, 1e-2, 0.03, 0.1, 0.2)
-"""δ at which an event's claim is tried. Few runs see nothing of what happens once in a million, and an event claims an ε
-for every δ: a large one is no less a claim."""
+"""δ at which an event's claim is tried. Few runs see nothing of what happens once in a million, and an event claims an
+ε for every δ: at a large one no less."""
 
 LEAST_EPSILON = 0.02
 """Claims of a smaller ε are not tried: the error of an audit would be many times as large."""

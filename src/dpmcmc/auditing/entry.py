@@ -47,7 +47,8 @@ def audit(
         print(report)          # claimed, attained, share of the claim, verdict
         report.passed
 
-    - ``what``: the name of a registered algorithm or of another mechanism (:func:`names`); a kernel; or experiments.
+    - ``what``: the name of a registered algorithm or of another mechanism (``dpmcmc audit`` lists them); "all" that
+      have a guarantee; a kernel; or experiments.
     - ``claim``: what one step of a kernel claims, an event or (ε, δ). Default: the kernel's own event.
     - ``neighbours``: for a kernel, two data sets that differ in one record, with a model. Default: one of two states.
     - ``runs``: on each data set. Default: what the experiment says, in full or ``quick``.
@@ -74,6 +75,12 @@ def names() -> tuple[str, ...]:
     return (*ALGORITHMS, *MECHANISMS)
 
 
+def guaranteed() -> tuple[str, ...]:
+    """All of it that has a guarantee to audit."""
+    private = [name for name, algorithm in ALGORITHMS.items() if algorithm.contracts[0].private]
+    return (*private, *MECHANISMS)
+
+
 def _experiments(what: Any, claim: Any, neighbours: Neighbours | None) -> list[Experiment]:
     if hasattr(what, "decide"):
         stated = None if claim is None else Claim.of(claim)
@@ -85,7 +92,7 @@ def _experiments(what: Any, claim: Any, neighbours: Neighbours | None) -> list[E
     if not isinstance(what, str):
         return list(what)
     if what == "all":
-        return [experiment for name in names() for experiment in _experiments(name, None, None)]
+        return [experiment for name in guaranteed() for experiment in _experiments(name, None, None)]
     if what in MECHANISMS:
         return MECHANISMS[what]()
     if what not in ALGORITHMS:

@@ -1,4 +1,4 @@
-"""An experiment: a mechanism that can be run on two neighbouring data sets, and what is looked at in what it releases."""
+"""An experiment: a mechanism that is run on two neighbouring data sets, and what is looked at in what it releases."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ class Neighbours:
 class View:
     """What an adversary looks at: one number per run. Whole numbers are kinds of outcomes, real ones are ordered.
 
-    ``claim`` bounds what it may tell; None where nothing is claimed.
+    ``claim`` bounds what it may tell; None where nothing is claimed. Of outcomes that are ``normal`` on both sides, μ
+    is estimated too.
     """
 
     name: str
     claim: Claim | None
     outcome: Callable[[Any], np.ndarray]
+    normal: bool = False
 
 
 @dataclass(frozen=True)

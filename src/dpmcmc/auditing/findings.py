@@ -11,8 +11,8 @@ WITHIN, EXCEEDED, NO_CLAIM = "within", "EXCEEDED", "no claim"
 
 LIMITS = (
     "An audit bounds the privacy loss from below. It can show that a claim is false; it cannot show that one is true: "
-    "that is for the proofs (docs/theory). It says nothing of neighbours, settings and outcomes that were not tried, of "
-    "timing, or of a machine other than this one. Its runs are seeded, so none of them has a guarantee."
+    "that is for the proofs (docs/theory). It says nothing of neighbours, settings and outcomes that were not tried, "
+    "of timing, or of a machine other than this one. Its runs are seeded, so none of them has a guarantee."
 )
 
 
@@ -73,7 +73,19 @@ class Finding:
         }  # fmt: skip
 
 
-HEADER = ("mechanism", "seen", "runs", "δ", "ε claimed", "ε attained", "μ claimed", "μ attained", "μ̂", "share", "verdict")
+HEADER = (
+    "mechanism",
+    "seen",
+    "runs",
+    "δ",
+    "ε claimed",
+    "ε attained",
+    "μ claimed",
+    "μ attained",
+    "μ̂",
+    "share",
+    "verdict",
+)
 
 
 @dataclass(frozen=True)
@@ -137,7 +149,7 @@ def _cells(found: Finding) -> tuple[str, ...]:
     mu, estimate = found.mu, found.estimate
     around = "—" if estimate is None else f"{estimate.value:.3g} ± {(estimate.high - estimate.value):.2g}"
     share = "—" if found.share is None else f"{found.share:.0%}"
-    return (
-        found.mechanism, found.view, f"{found.runs}", f"{found.delta:g}", number(found.epsilon.claimed),
-        number(found.epsilon.lower), number(mu and mu.claimed), number(mu and mu.lower), around, share, found.verdict,
-    )  # fmt: skip
+    of_mu = ("—", "—") if mu is None else (number(mu.claimed), number(mu.lower))
+    of_epsilon = (number(found.epsilon.claimed), number(found.epsilon.lower))
+    asked = (found.mechanism, found.view, f"{found.runs}", f"{found.delta:g}")
+    return (*asked, *of_epsilon, *of_mu, around, share, found.verdict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -34,7 +35,6 @@ def judge(experiment: Experiment, view: View, outcomes: Sides, error: float) -> 
         return _nothing(experiment, view, outcomes)
     mu = None if view.claim is None else view.claim.mu
     delta, epsilon = _epsilon(view.claim, tests, counted, error)
-    real = all(np.issubdtype(side.dtype, np.floating) for side in outcomes)
     return Finding(
         experiment.name,
         view.name,
@@ -42,29 +42,25 @@ def judge(experiment: Experiment, view: View, outcomes: Sides, error: float) -> 
         delta,
         epsilon,
         None if mu is None else _mu(mu, tests, counted, error),
-        bounds.mu_estimate(outcomes) if mu is not None and real else None,
+        bounds.mu_estimate(outcomes) if mu is not None and view.normal else None,
         experiment.about,
     )
 
 
-def _epsilon(
-    claim: Claim | None, tests: Trials, counted: Sides, error: float
-) -> tuple[float, Attained]:
+def _epsilon(claim: Claim | None, tests: Trials, counted: Sides, error: float) -> tuple[float, Attained]:
     """At the δ, among those for which an ε is claimed, where most of it will be seen."""
     runs = (len(counted[0]), len(counted[1]))
     claimed = {NO_CLAIM_DELTA: None} if claim is None else claim.epsilons
     best: tuple[float, float, Guess] | None = None
     for delta, epsilon in claimed.items():
-        test, gain = bounds.choose(
-            tests, lambda right, wrong, d=delta: bounds.epsilon_bound(right, wrong, d), runs, error
-        )
+        test, gain = bounds.choose(tests, partial(bounds.epsilon_bound, delta=delta), runs, error)
         share = gain / max(epsilon, 1e-3) if epsilon is not None else gain
         if best is None or share > best[0]:
             best = share, delta, test
     if best is None:
         raise ValueError(f"{claim} claims no finite epsilon at any delta that is tried, so there is nothing to audit")
     _, delta, test = best
-    return delta, _attained(claimed[delta], test, counted, error, lambda r, w: bounds.epsilon_bound(r, w, delta))
+    return delta, _attained(claimed[delta], test, counted, error, partial(bounds.epsilon_bound, delta=delta))
 
 
 def _mu(claimed: float, tests: Trials, counted: Sides, error: float) -> Attained:

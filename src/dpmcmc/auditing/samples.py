@@ -52,9 +52,7 @@ def chain_sample() -> Experiment:
                 method=method, draws=STEPS, chains=chains, seed=seed, progress=False,
             )  # fmt: skip
             nothing = np.zeros((chains, STEPS, 2))
-            parts.append(
-                Released(np.zeros(chains), release.draws["theta"], release.sample_stats["accepted"], nothing)
-            )
+            parts.append(Released(np.zeros(chains), release.draws["theta"], release.sample_stats["accepted"], nothing))
         return Released(*(np.concatenate(one) for one in zip(*parts, strict=True)))
 
     view = View(f"{STEPS} steps", Claim(Repeat(charged.event, STEPS)), moves)
@@ -78,7 +76,13 @@ def default_sample(budget: Budget = DEFAULT_BUDGET) -> Experiment:
 
     claim = Claim(Gaussian(1 / planned.rule.mu))
     about = "one outlier above or below; every sum has a part of the claim, and the draws show the last ones"
-    return Experiment("dp.sample, default", run, (View("mean of draws", claim, lambda r: r),), DEFAULT_RUNS, about)
+    return Experiment(
+        "dp.sample, default",
+        run,
+        (View("mean of draws", claim, lambda released: released, normal=True),),
+        DEFAULT_RUNS,
+        about,
+    )
 
 
 def outlier(records: int = 50) -> Neighbours:

@@ -41,21 +41,24 @@ Release = Callable[[Posterior, np.ndarray], Noisy]
 def score_sums() -> list[Experiment]:
     """Every kind of sum and count that :class:`dpmcmc.ScoreRelease` releases."""
     free, there, line = _free(-FAR, FAR), _free(0.0, FAR), _line()
-    at, small = (np.zeros(2), np.eye(2)), (np.zeros(2), 0.01 * np.eye(2))
+    with jax.enable_x64(True):
+        at, small = (jnp.zeros(2), jnp.eye(2)), (jnp.zeros(2), 0.01 * jnp.eye(2))
+    edges, two = np.ones((2, 1)), np.array([1.0, 2.0])
     opposite = "one record with opposite vectors beyond the clip"
     moved = "one record that leaves a bin of every column for another"
-    asked: list[tuple[str, Neighbours, Callable[[Reader], Noisy], str]] = [
-        ("scores", free, lambda reader: reader.total(vectors.scores, at, 1.0, 2, 1.0), opposite),
-        ("curvatures", free, lambda reader: reader.total(vectors.curvatures, at, 1.0, 3, 1.0), opposite),
-        ("moments of covariates", line, lambda reader: reader.total(vectors.moments, small, 1e-4, 5, 1.0), opposite),
-        ("counts of covariates", line, lambda reader: reader.covariate_counts(np.zeros((3, 1)), 1.0), moved),
-        ("counts of curvatures", there, lambda reader: reader.number_counts(vectors.own_curvatures, at, EDGES, 1.0), moved),
-        ("counts of norms", there, lambda reader: reader.norm_counts(vectors.scores, at, np.array([1.0, 2.0]), 1.0), moved),
-    ]  # fmt: skip
-    return [_read_experiment(f"sums of scores: {name}", *rest) for name, *rest in asked]
-
-
-EDGES = np.ones((2, 1))
+    return [
+        _read("scores", free, lambda reader: reader.total(vectors.scores, at, 1.0, 2, 1.0), opposite),
+        _read("curvatures", free, lambda reader: reader.total(vectors.curvatures, at, 1.0, 3, 1.0), opposite),
+        _read("moments", line, lambda reader: reader.total(vectors.moments, small, 1e-4, 5, 1.0), opposite),
+        _read("counts of covariates", line, lambda reader: reader.covariate_counts(np.zeros((3, 1)), 1.0), moved),
+        _read(
+            "counts of curvatures",
+            there,
+            lambda reader: reader.number_counts(vectors.own_curvatures, at, edges, 1.0),
+            moved,
+        ),
+        _read("counts of norms", there, lambda reader: reader.norm_counts(vectors.scores, at, two, 1.0), moved),
+    ]
 
 
 def _free(one: float, other: float) -> Neighbours:
@@ -77,15 +80,13 @@ def _line() -> Neighbours:
     return Neighbours.of(model, *({"x": one[:, :2], "y": one[:, 2]} for one in rows))
 
 
-def _read_experiment(
-    name: str, neighbours: Neighbours, ask: Callable[[Reader], Noisy], about: str, mu: float = MU
-) -> Experiment:
-    rule, raveled = GaussianFilter.of_mu(mu, 1), RaveledModel.of(neighbours.models[0])
+def _read(name: str, neighbours: Neighbours, ask: Callable[[Reader], Noisy], about: str) -> Experiment:
+    rule, raveled = GaussianFilter.of_mu(MU, 1), RaveledModel.of(neighbours.models[0])
 
     def release(posterior: Posterior, key: np.ndarray) -> Noisy:
         return ask(Reader(raveled, posterior, rule, key[None]))
 
-    return _experiment(name, neighbours, release, Claim(Gaussian(1 / mu)), about)
+    return _experiment(f"sums of scores: {name}", neighbours, release, Claim(Gaussian(1 / MU)), about)
 
 
 def likelihood_sums() -> list[Experiment]:
@@ -93,7 +94,7 @@ def likelihood_sums() -> list[Experiment]:
     model, total = GaussianMean(1), GaussianSum.of_multiplier(1.0, 1 / MU)
     raveled, rng = RaveledModel.of(model), np.random.default_rng(0)
     with jax.enable_x64(True):
-        simulated = np.asarray(model.simulate(jax.random.key(0), np.zeros(1), 256))
+        simulated = np.asarray(model.simulate(jax.random.key(0), jnp.zeros(1), 256))
         basis = Basis.build(raveled.values, rng.normal(size=(50, 1)), simulated, 1000.0)
     data = [np.r_[first, np.zeros(RECORDS - 1)][:, None] for first in (-FAR, FAR)]
 
@@ -117,7 +118,7 @@ def _experiment(name: str, neighbours: Neighbours, release: Release, claim: Clai
             along = away / max(float(np.linalg.norm(away)), 1e-300)
             return many(release, (first, second)[side], keys) @ along
 
-    return Experiment(name, run, (View("1 release", claim, lambda released: released),), RUNS, about)
+    return Experiment(name, run, (View("1 release", claim, lambda released: released, normal=True),), RUNS, about)
 
 
 def many(release: Release, posterior: Posterior, keys: np.ndarray) -> np.ndarray:

@@ -22,7 +22,9 @@ FLIP = Custom(lambda key, theta: 1 - theta, name="there and back")
 """From 0 to 1, and back: the same move at every step, which a record favours one way and disfavours the other."""
 
 
-def two_states(public: float, records: int = 8, size: float = FAR, others: float = 0.0, bound: float = 1.0) -> Neighbours:
+def two_states(
+    public: float, records: int = 8, size: float = FAR, others: float = 0.0, bound: float = 1.0
+) -> Neighbours:
     """θ ∈ {0, 1}, log p(x|θ) = x θ: the first record is ±``size``. ``public`` is log prior(1)/prior(0)."""
     model = Model(
         log_prior=lambda theta: public * jnp.asarray(theta, jnp.float64),
@@ -44,7 +46,7 @@ def origin(public: float, records: int = 8) -> Neighbours:
 
 
 def slope(public: float = 0.0, records: int = 8, others: float = 0.0) -> Neighbours:
-    """log p(x|θ) = x θ: a record is for going up or for going down; ``public`` is the prior's for leaving the origin."""
+    """log p(x|θ) = x θ: a record is for going up or for going down; ``public`` is the prior's for leaving 0."""
     model = Model(lambda theta: jnp.where(theta == 0, 0.0, public), lambda theta, x: x * theta, init=0.0)
     return _first_record(model, records, FAR, others)
 
@@ -60,7 +62,7 @@ EITHER_WAY = Custom(lambda key, theta: jnp.where(jax.random.bernoulli(key), 1, -
 
 
 def up_and_down(public: float, records: int = 8) -> Neighbours:
-    """θ ∈ {−1, 0, 1}, from 0: a record is for the one way and against the other, whose log prior odds are ``public``."""
+    """θ ∈ {−1, 0, 1}, from 0: a record is for one way and against the other; ``public`` are the log odds of up."""
     model = Model(
         lambda theta: jnp.where(theta > 0, public, 0.0),
         lambda theta, x: x * theta,
