@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 
 from dpmcmc.auditing.claims import Claim
@@ -22,6 +23,18 @@ class Neighbours:
 
     models: tuple[ModelLike, ModelLike]
     data: tuple[PyTree, PyTree]
+
+    def __post_init__(self) -> None:
+        one, other = (jax.tree.leaves(side) for side in self.data)
+        if len(one[0]) != len(other[0]):
+            raise ValueError(
+                f"neighbours have as many records as each other, got {len(one[0])} records and {len(other[0])}"
+            )
+        differ = np.zeros(len(one[0]), bool)
+        for first, second in zip(one, other, strict=True):
+            differ |= np.any(np.reshape(np.asarray(first) != np.asarray(second), (len(differ), -1)), axis=1)
+        if differ.sum() != 1:
+            raise ValueError(f"neighbours differ in one record, these differ in {differ.sum()} records")
 
     @classmethod
     def of(cls, model: ModelLike, one: PyTree, other: PyTree) -> Neighbours:

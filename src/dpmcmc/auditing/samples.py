@@ -22,7 +22,7 @@ CHAIN_RUNS = (100_000, 20_000)
 _CHAINS = 20_000
 _AMPLE = Budget(1e16, 1e-6)
 
-DEFAULT_RUNS = (60, 0)
+DEFAULT_RUNS = (24, 0)
 """A run of the default takes seconds: too long for a quick audit."""
 
 DEFAULT_BUDGET = Budget(10.0, 1e-6)
