@@ -22,7 +22,7 @@ from scipy.stats import beta
 TRAINING = 0.25
 """Share of the runs on which the test is chosen."""
 
-_THRESHOLDS = 200
+_THRESHOLDS = 60
 
 
 def lower_bound(hits: np.ndarray | float, runs: int, error: float) -> np.ndarray:
@@ -85,7 +85,7 @@ def halves(outcomes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Trials(NamedTuple):
-    """Tests worth trying, and how often each was right and wrong in the runs that choose between them, in shares."""
+    """Tests worth trying; with bounds on how often each is right and wrong, from the runs that choose between them."""
 
     score: Callable[[np.ndarray], np.ndarray]
     thresholds: np.ndarray
@@ -95,39 +95,34 @@ class Trials(NamedTuple):
     wrong: np.ndarray
 
 
-def trials(training: tuple[np.ndarray, np.ndarray]) -> Trials:
-    """Every threshold, either side of it, for either data set.
-
-    Shares count half a run more: what never happened in few runs may happen in many.
-    """
+def trials(training: tuple[np.ndarray, np.ndarray], error: float) -> Trials:
+    """Every threshold, either side of it, for either data set. A test that looks good by chance has wide bounds."""
     score = order_of(training)
     scores = [np.sort(score(side)) for side in training]
     steps = np.unique(np.concatenate(scores))
     if len(steps) > _THRESHOLDS:
-        steps = np.unique(np.quantile(steps, np.linspace(0, 1, _THRESHOLDS + 1)))
-    at_most = np.stack([np.searchsorted(side, steps[:-1], side="right") for side in scores])
-    runs = np.array([[len(side)] for side in training])
-    share = np.stack([(runs - at_most + 0.5) / (runs + 1), (at_most + 0.5) / (runs + 1)])  # (above?, side, threshold)
-    size = len(steps) - 1
+        steps = np.unique(np.quantile(np.concatenate(scores), np.linspace(0, 1, _THRESHOLDS + 2)[:-1]))
+    else:
+        steps = steps[:-1]
+    at_most = np.stack([np.searchsorted(side, steps, side="right") for side in scores])
+    runs = np.array([len(side) for side in training])
+    hits = np.stack([runs[:, None] - at_most, at_most])  # (above or not, side, threshold)
+    low = np.stack([lower_bound(hits[:, side], runs[side], error / 2) for side in (0, 1)], axis=1)
+    high = np.stack([upper_bound(hits[:, side], runs[side], error / 2) for side in (0, 1)], axis=1)
     every = [(above, side) for above in (True, False) for side in (0, 1)]
     return Trials(
         score,
-        np.tile(steps[:-1], len(every)),
-        np.repeat([above for above, _ in every], size),
-        np.repeat([side for _, side in every], size),
-        np.concatenate([share[0 if above else 1, side] for above, side in every]),
-        np.concatenate([share[0 if above else 1, 1 - side] for above, side in every]),
+        np.tile(steps, len(every)),
+        np.repeat([above for above, _ in every], len(steps)),
+        np.repeat([side for _, side in every], len(steps)),
+        np.concatenate([low[0 if above else 1, side] for above, side in every]),
+        np.concatenate([high[0 if above else 1, 1 - side] for above, side in every]),
     )
 
 
-def choose(
-    tried: Trials, gain: Callable[[np.ndarray, np.ndarray], np.ndarray], runs: tuple[int, int], error: float
-) -> tuple[Guess, float]:
-    """The test whose ``gain``(right, wrong) promises most with ``runs`` that are left to count, and that gain."""
-    left, rest = np.asarray(runs)[tried.sides], np.asarray(runs)[1 - tried.sides]
-    right = beta.ppf(error / 2, tried.right * left, left * (1 - tried.right) + 1)
-    wrong = beta.ppf(1 - error / 2, tried.wrong * rest + 1, rest * (1 - tried.wrong))
-    gains = gain(right, wrong)
+def choose(tried: Trials, gain: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> tuple[Guess, float]:
+    """The test of the largest ``gain``(right, wrong), and that gain."""
+    gains = gain(tried.right, tried.wrong)
     best = int(np.argmax(gains))
     guess = Guess(tried.score, float(tried.thresholds[best]), bool(tried.above[best]), int(tried.sides[best]))
     return guess, float(gains[best])

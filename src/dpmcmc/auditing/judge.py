@@ -30,7 +30,7 @@ def tests_of(view: View) -> int:
 def judge(experiment: Experiment, view: View, outcomes: Sides, error: float) -> Finding:
     """The finding of one view; each of its claims is called exceeded wrongly with probability ``error`` at most."""
     chosen, counted = zip(*(bounds.halves(side) for side in outcomes), strict=True)
-    tests = bounds.trials(chosen)
+    tests = bounds.trials(chosen, error)
     if not len(tests.thresholds):  # every run released the same
         return _nothing(experiment, view, outcomes)
     mu = None if view.claim is None else view.claim.mu
@@ -49,11 +49,10 @@ def judge(experiment: Experiment, view: View, outcomes: Sides, error: float) -> 
 
 def _epsilon(claim: Claim | None, tests: Trials, counted: Sides, error: float) -> tuple[float, Attained]:
     """At the δ, among those for which an ε is claimed, where most of it will be seen."""
-    runs = (len(counted[0]), len(counted[1]))
     claimed = {NO_CLAIM_DELTA: None} if claim is None else claim.epsilons
     best: tuple[float, float, Guess] | None = None
     for delta, epsilon in claimed.items():
-        test, gain = bounds.choose(tests, partial(bounds.epsilon_bound, delta=delta), runs, error)
+        test, gain = bounds.choose(tests, partial(bounds.epsilon_bound, delta=delta))
         share = gain / max(epsilon, 1e-3) if epsilon is not None else gain
         if best is None or share > best[0]:
             best = share, delta, test
@@ -64,7 +63,7 @@ def _epsilon(claim: Claim | None, tests: Trials, counted: Sides, error: float) -
 
 
 def _mu(claimed: float, tests: Trials, counted: Sides, error: float) -> Attained:
-    test, _ = bounds.choose(tests, bounds.mu_bound, (len(counted[0]), len(counted[1])), error)
+    test, _ = bounds.choose(tests, bounds.mu_bound)
     return _attained(claimed, test, counted, error, bounds.mu_bound)
 
 
