@@ -92,8 +92,7 @@ def leaking_likelihood() -> Experiment:
 
 
 def reused_coins() -> Experiment:
-    sound = experiment_of("reused coins", algorithms.dp_barker(FLIP, 1.0), worst.two_states(0.0))
-    return replace(sound, source=ReusedCoins)
+    return replace(AUDITS["dp_barker"]()[2], source=ReusedCoins)
 
 
 PLANTED: dict[str, tuple[Callable[[], Experiment], int]] = {
@@ -111,6 +110,6 @@ PLANTED: dict[str, tuple[Callable[[], Experiment], int]] = {
 SOUND: dict[str, Callable[[], Experiment]] = {
     "sums with noise": lambda: experiment_of("sound", algorithms.dp_sgld(0.25, 1.0), worst.slope(), steps=1),
     "penalty": lambda: experiment_of("sound", algorithms.dp_penalty(FLIP, 1.0), worst.two_states(LIKELY), steps=1),
-    "Barker": lambda: experiment_of("sound", algorithms.dp_barker(FLIP, 1.0), worst.two_states(0.0)),
+    "Barker": lambda: AUDITS["dp_barker"]()[2],
 }
 """What some of the above are made of."""

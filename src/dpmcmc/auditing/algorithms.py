@@ -60,9 +60,11 @@ def experiments_of(algorithm: Algorithm) -> list[Experiment]:
 @register_audit("dp_barker")
 def _() -> list[Experiment]:
     make, about = algorithms.dp_barker, "a rare move, one record for or against it"
+    apart = "one record for the first step and against the second, which is less likely"
     return [
         experiment_of("dp_barker", make(FLIP, 1.0), worst.two_states(RARE), about=about),
         experiment_of("dp_barker, varying cost", make(FLIP, ModelClip()), worst.two_states(RARE), about=about),
+        experiment_of("dp_barker, steps that differ", make(worst.UP, 1.0), worst.staircase(), about=apart),
     ]
 
 
@@ -86,6 +88,7 @@ def _() -> list[Experiment]:
     at = worst.two_states(LIKELY)
     return [
         experiment_of("dp_penalty", make(FLIP, 1.0), at, about=about),
+        experiment_of("dp_penalty, std 0.5", make(FLIP, 0.5, std=0.5), worst.two_states(0.5), about=about),
         experiment_of("dp_penalty, varying cost", make(FLIP, ModelClip(), std=1.0), at, about=about),
         experiment_of(
             "dp_penalty, proportional noise",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
@@ -49,17 +49,25 @@ def judge(experiment: Experiment, view: View, outcomes: Sides, error: float) -> 
 
 def _epsilon(claim: Claim | None, tests: Trials, counted: Sides, error: float) -> tuple[float, Attained]:
     """At the δ, among those for which an ε is claimed, where most of it will be seen."""
-    claimed = {NO_CLAIM_DELTA: None} if claim is None else claim.epsilons
+    claimed = _claimed(claim)
     best: tuple[float, float, Guess] | None = None
     for delta, epsilon in claimed.items():
         test, gain = bounds.choose(tests, partial(bounds.epsilon_bound, delta=delta))
         share = gain / max(epsilon, 1e-3) if epsilon is not None else gain
         if best is None or share > best[0]:
             best = share, delta, test
-    if best is None:
-        raise ValueError(f"{claim} claims no finite epsilon at any delta that is tried, so there is nothing to audit")
+    assert best is not None
     _, delta, test = best
     return delta, _attained(claimed[delta], test, counted, error, partial(bounds.epsilon_bound, delta=delta))
+
+
+def _claimed(claim: Claim | None) -> Mapping[float, float | None]:
+    """ε by δ; None where nothing is claimed."""
+    if claim is None:
+        return {NO_CLAIM_DELTA: None}
+    if not claim.epsilons:
+        raise ValueError(f"{claim} claims no finite epsilon at any delta that is tried, so there is nothing to audit")
+    return claim.epsilons
 
 
 def _mu(claimed: float, tests: Trials, counted: Sides, error: float) -> Attained:
@@ -80,7 +88,7 @@ def _attained(
 
 
 def _nothing(experiment: Experiment, view: View, outcomes: Sides) -> Finding:
-    claimed = {NO_CLAIM_DELTA: None} if view.claim is None else view.claim.epsilons
+    claimed = _claimed(view.claim)
     delta = next(iter(claimed))
     return Finding(
         experiment.name, view.name, len(outcomes[0]), delta, Attained(claimed[delta], 0.0, 0.0), about=experiment.about

@@ -35,6 +35,20 @@ def two_states(
     return _first_record(model, records, size, others)
 
 
+UP = Custom(lambda key, theta: theta + 1, name="one up")
+
+
+def staircase(drop: float = 2.0, records: int = 8) -> Neighbours:
+    """A record is for every other step up and against those between, and each but the first is ``drop`` less likely.
+
+    Steps with one coin would be told apart at once: what the second may do with a coin, the first has used up.
+    """
+    model = Model(
+        lambda theta: -drop * jnp.maximum(theta - 1, 0).astype(jnp.float64), lambda theta, x: x * (theta % 2), init=0
+    )
+    return _first_record(model, records, FAR, 0.0)
+
+
 def origin(public: float, records: int = 8) -> Neighbours:
     """A record is for or against leaving the origin, whichever way; after that it is indifferent."""
 
