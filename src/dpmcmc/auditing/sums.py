@@ -86,7 +86,7 @@ def _read(name: str, neighbours: Neighbours, ask: Callable[[Reader], Noisy], abo
     def release(posterior: Posterior, key: np.ndarray) -> Noisy:
         return ask(Reader(raveled, posterior, rule, key[None]))
 
-    return _experiment(f"sums of scores: {name}", neighbours, release, Claim(Gaussian(1 / MU)), about)
+    return sum_experiment(f"sums of scores: {name}", neighbours, release, Claim(Gaussian(1 / MU)), about)
 
 
 def likelihood_sums() -> list[Experiment]:
@@ -103,10 +103,12 @@ def likelihood_sums() -> list[Experiment]:
 
     claim = Claim(total.event(RECORDS))
     about = "one record with opposite features beyond the clip"
-    return [_experiment("sums of features", Neighbours.of(model, *data), release, claim, about)]
+    return [sum_experiment("sums of features", Neighbours.of(model, *data), release, claim, about)]
 
 
-def _experiment(name: str, neighbours: Neighbours, release: Release, claim: Claim, about: str) -> Experiment:
+def sum_experiment(name: str, neighbours: Neighbours, release: Release, claim: Claim, about: str) -> Experiment:
+    """Releases of one sum with noise, seen along the direction in which the two data sets' sums differ."""
+
     def run(side: int, runs: int, source: RandomSource) -> np.ndarray:
         keys = source.random_words("noise", (runs, *stream.KEY_SHAPE))
         with jax.enable_x64(True):
