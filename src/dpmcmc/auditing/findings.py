@@ -73,19 +73,8 @@ class Finding:
         }  # fmt: skip
 
 
-HEADER = (
-    "mechanism",
-    "seen",
-    "runs",
-    "δ",
-    "ε claimed",
-    "ε attained",
-    "μ claimed",
-    "μ attained",
-    "μ̂",
-    "share",
-    "verdict",
-)
+HEADER = ("mechanism", "seen", "unit", "claimed", "attained", "share", "verdict")
+ALL = ("mechanism", "seen", "runs", "δ", "ε claimed", "ε attained", "μ claimed", "μ attained", "μ̂", "share", "verdict")
 
 
 @dataclass(frozen=True)
@@ -106,12 +95,12 @@ class AuditReport:
         return tuple(finding for finding in self.findings if finding.verdict == EXCEEDED)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The table without its header."""
-        return [_cells(finding) for finding in self.findings]
+        """The short table, without its header: of ε and μ, the one of which more is attained."""
+        return [_short(finding) for finding in self.findings]
 
     def markdown(self) -> str:
-        """The table in Markdown."""
-        lines = [HEADER, tuple("---" for _ in HEADER), *self.rows()]
+        """The table in Markdown, with all that was found."""
+        lines = [ALL, tuple("---" for _ in ALL), *map(_cells, self.findings)]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
     @property
@@ -140,6 +129,15 @@ class AuditReport:
             "limits": LIMITS,
             "findings": [finding.to_dict() for finding in self.findings],
         }
+
+
+def _short(found: Finding) -> tuple[str, ...]:
+    of_mu = found.mu is not None and found.mu.share == found.share
+    one = found.mu if of_mu and found.mu is not None else found.epsilon
+    unit = "μ" if of_mu else f"ε at δ = {found.delta:g}"
+    claimed = "—" if one.claimed is None else f"{one.claimed:.3g}"
+    share = "—" if found.share is None else f"{found.share:.0%}"
+    return (found.mechanism, found.view, unit, claimed, f"{one.lower:.3g}", share, found.verdict)
 
 
 def _cells(found: Finding) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def _print_table(report: AuditReport) -> None:
 
     table = Table(title="claimed, and attained at 95 %", title_justify="left")
     for name in HEADER:
-        table.add_column(name, justify="left" if name in ("mechanism", "seen", "verdict") else "right")
+        table.add_column(name, justify="right" if name in ("claimed", "attained", "share") else "left")
     for row in report.rows():
         table.add_row(*row)
     console = Console()
