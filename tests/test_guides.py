@@ -120,3 +120,9 @@ def test_an_algorithm_in_forty_lines(tmp_path):
     loaded = dp.Release.load(release.save(tmp_path / "mine.npz"))
     assert loaded.receipts == release.receipts
     assert type(loaded.receipts[0].event.event).__name__ == "LaplaceBit"
+
+
+@pytest.mark.slow
+def test_audits():
+    space, _ = run_guide("../audit.md")
+    assert space["report"].passed

@@ -56,6 +56,7 @@ _HOME = {
     "Schema": "records",
     "ScorePlan": "scores.method",
     "ScoreRelease": "scores.method",
+    "audit": "auditing.entry",
     "dp_barker": "algorithms",
     "dp_barker_minibatch": "algorithms",
     "dp_barker_subsampled": "algorithms",
@@ -72,6 +73,7 @@ _HOME = {
 _MODULES = {
     "acceptance": "chain.acceptance",
     "algorithms": "algorithms",
+    "auditing": "auditing",
     "blackjax": "blackjax",
     "metrics": "metrics",
     "models": "models",
@@ -103,6 +105,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from dpmcmc import algorithms as algorithms
+    from dpmcmc import auditing as auditing
     from dpmcmc import blackjax as blackjax
     from dpmcmc import metrics as metrics
     from dpmcmc import models as models
@@ -116,6 +119,7 @@ if TYPE_CHECKING:
     from dpmcmc.algorithms import dp_orbit as dp_orbit
     from dpmcmc.algorithms import dp_penalty as dp_penalty
     from dpmcmc.algorithms import dp_sgld as dp_sgld
+    from dpmcmc.auditing.entry import audit as audit
     from dpmcmc.chain import acceptance as acceptance
     from dpmcmc.chain import proposals as proposals
     from dpmcmc.chain.acceptance import Barker as Barker

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from dpmcmc.commands.account import account
+from dpmcmc.commands.audit import audit
 from dpmcmc.commands.demo import demo
 from dpmcmc.commands.ledger import ledger
 from dpmcmc.commands.plan import plan
@@ -15,6 +16,7 @@ app = typer.Typer(
     help="Differentially private posteriors by MCMC.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 app.command()(account)
+app.command()(audit)
 app.command()(demo)
 app.command()(keys)
 app.command()(plan)

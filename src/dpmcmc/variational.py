@@ -125,7 +125,7 @@ class PlannedFit:
             keys = source.random_words("noise", (self.steps, *stream.KEY_SHAPE))
             public = jax.random.key(int(source.random_words("path", (1,))[0] >> 1))
             z = jax.random.normal(public, (self.steps, len(self.origin)))
-            run = _compiled(self.total, self.scale, self.origin, self.unravel, self.full_rank)
+            run = compiled_fit(self.total, self.scale, self.origin, self.unravel, self.full_rank)
             mean, root = jax.device_get(run(posterior.on_device(), keys, z.astype(jnp.float64)))
         centre = self.origin + self.scale @ mean
         with jax.enable_x64(True):
@@ -174,13 +174,10 @@ def dpvi(
     if steps < 1 or not (clip > 0 and math.isfinite(clip)):
         raise ValueError(f"steps must be at least 1 and clip positive and finite, got steps={steps}, clip={clip!r}")
     posterior = Posterior.check(model, data, temperature)
-    shape = geometry(model, None if public_data is None else check_data(public_data))
-    with jax.enable_x64(True):
-        flat, unravel = ravel_pytree(shape.theta)
-        jax.eval_shape(lambda given: record_gradients(given, flat, unravel), posterior)  # refuses what it cannot take
-    origin, n = np.asarray(flat, np.float64), posterior.n
-    scale = shape.posterior_root(temperature * n)  # θ = origin + scale·φ: the posterior of φ has about unit covariance
-    typical = math.sqrt(max(np.trace(scale.T @ shape.fisher @ scale), np.finfo(float).tiny))
+    n = posterior.n
+    origin, scale, unravel, typical = coordinates(model, temperature * n, public_data)
+    with jax.enable_x64(True):  # refuses what it cannot take
+        jax.eval_shape(lambda given: record_gradients(given, jnp.asarray(origin), unravel), posterior)
     purse = Purse(budget, of_releases(steps), receipts_of(spent), unit_of(model))
     # steps Gaussians of multiplier m are one with μ = √steps/m (Dong, Roth & Su 2022)
     total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER))
@@ -192,7 +189,18 @@ def dpvi(
     )
 
 
-def _compiled(total: GaussianSum, scale: np.ndarray, origin: np.ndarray, unravel: Any, full_rank: bool) -> Any:
+def coordinates(model: ModelLike, records: float, public_data: PyTree | None = None) -> tuple[Any, Any, Any, float]:
+    """Origin and scale of coordinates θ = origin + scale·φ in which the posterior has about unit covariance, what makes
+    parameters of a vector, and the root mean square of a record's gradient there. No record enters."""
+    shape = geometry(model, None if public_data is None else check_data(public_data))
+    with jax.enable_x64(True):
+        flat, unravel = ravel_pytree(shape.theta)
+    scale = shape.posterior_root(records)
+    typical = math.sqrt(max(np.trace(scale.T @ shape.fisher @ scale), np.finfo(float).tiny))
+    return np.asarray(flat, np.float64), scale, unravel, typical
+
+
+def compiled_fit(total: GaussianSum, scale: np.ndarray, origin: np.ndarray, unravel: Any, full_rank: bool) -> Any:
     """The fit as one compiled scan over steps, in coordinates φ where the posterior has about unit covariance."""
     size = len(origin)
     mask = np.tril(np.ones((size, size))) if full_rank else np.eye(size)
