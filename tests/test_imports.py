@@ -13,6 +13,7 @@ import dpmcmc
 SOURCE = Path(dpmcmc.__file__).parent
 
 LAYERS = [
+    {"arguments"},
     {"plain", "diagnostics", "records"},
     {"privacy"},
     {"models", "randomness", "receipts", "quality", "progress"},

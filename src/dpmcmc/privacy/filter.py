@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpmcmc.arguments import positive, whole, within
 from dpmcmc.plain import Plain
 from dpmcmc.privacy.account import is_free, parts
 from dpmcmc.privacy.bound import Bound
@@ -80,8 +81,7 @@ def best_order(event: Event, epsilon: float, delta: float) -> float:
 
 
 def _check_limit(spec: object, limit: float) -> None:
-    if not (limit > 0 and math.isfinite(limit)):
-        raise ValueError(f"{type(spec).__name__}: limit must be positive and finite, got {limit!r}")
+    positive(f"{type(spec).__name__}: limit", limit)
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,7 @@ class GaussianFilter(Plain):
 
     def __post_init__(self) -> None:
         _check_limit(self, self.limit)
-        if self.most_releases != int(self.most_releases) or self.most_releases < 1:
-            raise ValueError(f"GaussianFilter: most_releases must be at least 1, got {self.most_releases!r}")
+        whole("GaussianFilter: most_releases", self.most_releases)
 
     @classmethod
     def for_budget(cls, epsilon: float, delta: float, most_releases: int) -> GaussianFilter:
@@ -181,8 +180,7 @@ class RenyiFilter(Plain):
 
     def __post_init__(self) -> None:
         _check_limit(self, self.limit)
-        if not 1 < self.order < math.inf:
-            raise ValueError(f"RenyiFilter: order must be finite and exceed 1, got {self.order!r}")
+        within("RenyiFilter: order", self.order, 1, math.inf, "()")
 
     @classmethod
     def for_budget(
