@@ -92,7 +92,7 @@ def not_negative(what: str, value: Any, remedy: str = "") -> Any:
 
 
 def within(what: str, value: Any, low: float, high: float, ends: str = "[]", remedy: str = "") -> Any:
-    """A finite number from ``low`` to ``high``; ``ends`` says as usual which ends belong to it: "[]", "(]", "[)", "()"."""
+    """A finite number from ``low`` to ``high``; ``ends`` says which ends belong to it: "[]", "(]", "[)" or "()"."""
     must = f"lie in {ends[0]}{low:g}, {high:g}{ends[1]}"
     found = number(what, value, must, remedy)
     above = found >= low if ends[0] == "[" else found > low

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import within
 from dpmcmc.models.base import ModelLike, PyTree
 
 
@@ -78,8 +79,7 @@ jax.tree_util.register_pytree_node(
 
 
 def check_temperature(temperature: float) -> None:
-    if not (0 < temperature <= 1 and math.isfinite(temperature)):
-        raise ValueError(f"temperature must lie in (0, 1] (1 is the ordinary posterior), got {temperature!r}")
+    within("temperature", temperature, 0, 1, "(]", "1 is the ordinary posterior")
 
 
 def precision_of(data: PyTree) -> np.dtype:

@@ -120,7 +120,8 @@ class ChainPlan(PlannedChains):
 
     def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
         """Run the chains on ``data``; Ctrl-C stops after the current chunk and returns what ran."""
-        return run(self, posterior_of(self, data), RandomSource(seed), progress)
+        source = RandomSource(seed)
+        return run(self, posterior_of(self, data), source, progress)
 
     @cached_property
     def rehearsals(self) -> tuple[RehearsedQuality, ...]:

@@ -103,9 +103,10 @@ class LikelihoodPlan(PlannedRelease):
 
         A numerical failure on the way raises :class:`~dpmcmc.method.RunFailed`, which holds the receipts.
         """
+        source = RandomSource(seed)
         posterior = posterior_of(self, data)
         try:
-            return run(self, posterior, RandomSource(seed), progress)
+            return run(self, posterior, source, progress)
         except Exception as error:
             raise RunFailed(self, error, reproducible=seed is not None) from error
 

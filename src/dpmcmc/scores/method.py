@@ -92,10 +92,11 @@ class ScorePlan(PlannedScores):
 
     def sample(self, data: PyTree, *, seed: int | None = None, progress: bool = True) -> Release:
         """Release the sums of ``data`` and draw. Interrupted, it returns nothing and has spent its budget."""
+        source = RandomSource(seed)
         posterior = posterior_of(self, data)
         check_smooth(self.raveled, posterior)
         try:
-            return run(self, posterior, RandomSource(seed), progress)
+            return run(self, posterior, source, progress)
         except Exception as error:
             raise RunFailed(self, error, reproducible=seed is not None) from error
 
