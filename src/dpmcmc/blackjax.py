@@ -155,7 +155,7 @@ def as_sampling_algorithm(plan: ChainPlan, data: PyTree, *, seed: int | None = N
         raise ValueError(
             f"a BlackJAX loop writes no checkpoint, and the plan has checkpoint={str(plan.checkpoint)!r}: plan without"
         )
-    posterior, source = posterior_of(plan, data), RandomSource(seed)
+    source, posterior = RandomSource(seed), posterior_of(plan, data)
     prices = None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter)
     meter = Meter(plan, source, np.inf if prices is None else prices.limit)
     algorithm = PrivateSamplingAlgorithm(_init(plan, posterior), _step(plan, posterior, meter, prices))

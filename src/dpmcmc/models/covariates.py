@@ -30,10 +30,9 @@ class Covariates:
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bounds, Mapping) or not self.bounds:
-            raise TypeError(
-                f"bounds must name at least one covariate, as {{'age': (18, 90)}}, got {shown(self.bounds)}"
-            )
+        instance("bounds", self.bounds, Mapping, "a mapping of names to bounds such as {'age': (18, 90)}")
+        if not self.bounds:
+            raise ValueError("bounds must name at least one covariate, got none")
         for name, limits in self.bounds.items():
             check_bounds(text("bounds: the name of a covariate", name), limits)
         object.__setattr__(self, "names", tuple(self.bounds))
