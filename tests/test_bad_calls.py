@@ -1,9 +1,13 @@
 """Every wrong argument of the public interface is refused: by us, by its name, in no time, before records are used."""
 
+import re
 import time
 import traceback
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
+import jax
 import pytest
 
 import dpmcmc
@@ -48,19 +52,29 @@ class Records:
         return self.values if dtype is None else self.values.astype(dtype)
 
 
+def is_named(argument, value, said):
+    """Whether a message names the argument, or its value, or the part of it that is wrong."""
+    inside = [*value, *getattr(value, "values", list)()] if isinstance(value, Collection) else []
+    quoted = re.findall(r"'([^']{3,})'", said) if isinstance(value, str) else []
+    texts = [argument, shown(value), repr(value), *map(repr, inside)]
+    return any(text in said for text in texts) or any(part in value for part in quoted)
+
+
 def problem_with(call, argument, value):
     """What is wrong with the refusal of ``value``; empty if it is as it should be."""
     try:
         call(**{argument: value})
     except Began:
         return "a run began"
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, FileNotFoundError) as error:
         last = traceback.extract_tb(error.__traceback__)[-1].filename
         if not last.startswith(SOURCE):
             return f"raised in {last}: {type(error).__name__}: {error}"
-        said = str(error)
-        named = argument in said or shown(value) in said or repr(value) in said
-        return "" if named else f"does not say what is wrong: {type(error).__name__}: {error}"
+        return (
+            ""
+            if is_named(argument, value, str(error))
+            else f"does not say what is wrong: {type(error).__name__}: {error}"
+        )
     except BaseException as error:
         return f"{type(error).__name__}: {error}"
     return "accepted"
@@ -70,11 +84,11 @@ def problem_with(call, argument, value):
 def test_a_wrong_argument_is_refused(call, no_run):
     problems = []
     for argument, value in call.bad():
-        watched = {name: Records(call.arguments[name]) for name in call.reads if hasattr(call.arguments[name], "dtype")}
+        watched = {name: jax.tree.map(Records, call.arguments[name]) for name in call.reads}
         began = time.process_time()
-        problem = problem_with(lambda **changed: call(**({} | watched | changed)), argument, value)  # noqa: B023
+        problem = problem_with(replace(call, arguments=call.arguments | watched), argument, value)
         took = time.process_time() - began
-        if not problem and argument not in call.reads and any(records.read for records in watched.values()):
+        if not problem and argument not in call.reads and any(records.read for records in jax.tree.leaves(watched)):
             problem = "records were looked at first"
         if not problem and took > SECONDS:
             problem = f"took {took:.1f} s"

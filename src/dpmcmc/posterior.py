@@ -112,7 +112,7 @@ def check_data(data: PyTree) -> PyTree:
     arrays = {}
     for path, leaf in named:
         array = leaf if isinstance(leaf, jax.Array) else np.asarray(leaf)
-        name = jax.tree_util.keystr(path) or "data"
+        name = f"data{jax.tree_util.keystr(path)}"
         if array.dtype == object or array.dtype.kind in "USMmOV":
             raise TypeError(f"{name} has dtype {array.dtype}; records must be numbers: encode them first")
         if array.ndim == 0:

@@ -77,7 +77,7 @@ def _costs() -> Iterator[Good]:
 
 
 def _filters() -> Iterator[Good]:
-    limit, budget = {"limit": POSITIVE}, {"epsilon": POSITIVE, "delta": OPEN_UNIT}
+    limit, budget = {"limit": POSITIVE}, {"epsilon": NOT_NEGATIVE, "delta": OPEN_UNIT}
     good = {"epsilon": 1.0, "delta": 1e-6}
     yield Good("ZcdpFilter", p.ZcdpFilter, {"limit": 1.0}, limit)
     yield Good("ZcdpFilter.for_budget", p.ZcdpFilter.for_budget, good, budget)

@@ -58,8 +58,8 @@ def _columns() -> Iterator[Good]:
     number = {"low": (*FINITE, 2), "high": ("1", [1.0], math.nan, -1, 0, None, math.inf), "integer": TRUTH}
     number |= {"missing": rules, "outside": (*TEXT, None), "unit": (3, None, ["m"], b"m")}
     yield Good("Number", dp.Number, {"low": 0, "high": 1}, number)
-    rules = ("d", 3, ["a"], None, True, math.nan)
-    levels = {"levels": LEVELS, "unknown": rules, "missing": rules}
+    rules = (["a"], None, True, math.nan)
+    levels = {"levels": LEVELS, "unknown": rules, "missing": (*rules, "d", 3)}
     abc = {"levels": ["a", "b", "c"]}
     yield Good("Category", dp.Category, abc, levels | {"reference": ("d", 3, ["a"], True, "")})
     yield Good("Ordered", dp.Ordered, abc, levels)
@@ -98,8 +98,8 @@ def _formulas() -> Iterator[Good]:
     real = dp.Schema(age=dp.Number(0, 120), income=dp.Number(0, 9))
     good = {"formula": "income ~ age", "schema": real}
     yield Good("regression, gaussian", dp.regression, good, {"sigma": given(POSITIVE), "df": (4.0,)})
-    good |= {"family": "student-t"}
-    yield Good("regression, student-t", dp.regression, good, {"df": POSITIVE, "sigma": (1.0,)})
+    student = good | {"family": "student-t"}
+    yield Good("regression, student-t", dp.regression, student, {"df": POSITIVE, "sigma": (1.0,)})
     yield Good("Normal", dp.Normal, {"mean": 0.0, "std": 1.0}, {"mean": FINITE, "std": POSITIVE})
 
 

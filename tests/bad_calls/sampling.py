@@ -103,18 +103,17 @@ def _estimators() -> Iterator[Good]:
     common |= {"X": (None, 3, "x", [], x[:, 0], x[:3]), "y": (None, 3, "y", [], y[:3], ["a"] * N)}
     good = {"X": x, "y": y, "epsilon": 1.0, "delta": 1e-3, "bounds": [(0, 120)], "random_state": 1}
     s = dp.sklearn
-    yield Good("PrivateLogisticRegression", fit(s.PrivateLogisticRegression), good, common, ("X", "y"), True)
+    yield Good("PrivateLogisticRegression", fit(s.PrivateLogisticRegression), good, common, runs=True)
     linear = {"y_bounds": (3, "0..1", (), (1, 0), (0, math.inf), None)}
     yield Good(
         "PrivateLinearRegression",
         fit(s.PrivateLinearRegression),
         good | {"y_bounds": (0, 1)},
         common | linear,
-        ("X", "y"),
-        True,
+        runs=True,
     )
     most = {"most": given(WHOLE)}
-    yield Good("PrivatePoissonRegressor", fit(s.PrivatePoissonRegressor), good, common | most, ("X", "y"), True)
+    yield Good("PrivatePoissonRegressor", fit(s.PrivatePoissonRegressor), good, common | most, runs=True)
 
 
 def calls() -> Iterator[Good]:

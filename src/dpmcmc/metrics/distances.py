@@ -10,7 +10,7 @@ from dpmcmc.arguments import numbers, positive, whole
 
 def median_bandwidth(x: np.ndarray, y: np.ndarray, points: int = 500, seed: int = 0) -> float:
     """The median distance between pairs of the two samples, from at most ``points`` points of each."""
-    rng = np.random.default_rng(seed)
+    rng, points = np.random.default_rng(seed), whole("points", points)
     one, two = (s[rng.choice(len(s), min(len(s), points), replace=False)] for s in _both(x, y))
     return float(np.median(cdist(one, two)))
 
@@ -48,7 +48,12 @@ def symmetric_kl(
     Empty bins count as ``floor``, so the value depends on how many draws there are; compare samples of one size.
     Reference: the measure of Zhang & Zhang (2023), with the bins and floor of their code.
     """
-    p, q = (np.histogramdd(s, bins=bins, range=bounds)[0] for s in _both(x, y))
+    samples, box = _both(x, y), numbers("bounds", bounds, "be a low and a high end for each parameter")
+    if box.shape != (samples[0].shape[1], 2) or not np.all(box[:, 0] < box[:, 1]):
+        raise ValueError(f"bounds must be a low and a high end for each parameter, got shape {box.shape} or low ≥ high")
+    whole("bins", bins)
+    positive("floor", floor)
+    p, q = (np.histogramdd(s, bins=bins, range=bounds)[0] for s in samples)
     if not (p.sum() > 0 and q.sum() > 0):
         raise ValueError(f"no draw lies within the box {bounds}; widen it")
     p, q = (np.maximum(h / h.sum(), floor) for h in (p, q))

@@ -12,7 +12,7 @@ def mean_error(draws: np.ndarray, mean: np.ndarray) -> float:
     """Euclidean distance between the mean of ``draws`` (draw, parameter) and ``mean``."""
     draws, mean = _table(draws), numbers("mean", mean)
     if mean.shape not in ((), draws.shape[1:]):
-        raise ValueError(f"mean must have an entry for each parameter, got shape {mean.shape} for {draws.shape[1:]}")
+        raise ValueError(f"mean must have an entry for each parameter of draws, got {mean.shape} for {draws.shape[1:]}")
     return float(np.linalg.norm(np.mean(draws, axis=0) - mean))
 
 

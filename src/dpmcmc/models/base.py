@@ -110,6 +110,7 @@ class WithInit:
     init: PyTree
 
     def __post_init__(self) -> None:
+        check_model_like("WithInit: model", self.model)
         check_init("init", self.init)
 
     def __getattr__(self, name: str) -> Any:

@@ -43,7 +43,10 @@ def check_groups(groups: Mapping[str, Labels]) -> None:
         text("groups: the name of a column", group)
         if not isinstance(labels, Sequence) or isinstance(labels, str) or len(labels) < 2:
             raise ValueError(f"groups: {group!r} needs a list of at least two labels, got {shown(labels)}")
-        Category(list(labels))  # raises if a label is there twice, or is none
+        try:
+            Category(list(labels))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"groups: {group!r}: {error}") from None
 
 
 def encode_groups(groups: Mapping[str, Labels], table: Any) -> list[np.ndarray]:

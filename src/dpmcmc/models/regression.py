@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.arguments import one_of, positive
+from dpmcmc.arguments import one_of, positive, text
 from dpmcmc.models.covariates import Bounds, Covariates
 from dpmcmc.models.groups import (
     Labels,
@@ -183,7 +183,7 @@ class Regression(BesideTerms, NormalPriors):
 
         Missing values stay NaN, which :func:`dpmcmc.sample` refuses.
         """
-        table = check_columns(table, (*self.bounds, *self.groups, outcome))
+        table = check_columns(table, (*self.bounds, *self.groups, text("outcome", outcome)))
         columns = [Covariates(self.numbers).encode(table)] if self.numbers else []
         columns += [codes[:, None] for codes in encode_groups(self.groups, table)]
         y = self.read_outcome(table, outcome)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpmcmc.arguments import not_negative, within
+from dpmcmc.arguments import not_negative, numbers, within
 from dpmcmc.privacy.two_point import EPS
 
 _LEAST_LOG = -708.0  # a δ that underflows is not 0
@@ -68,7 +68,7 @@ def renyi_limit(epsilon: float, delta: float, order: float | np.ndarray) -> np.n
 
     A limit of 0 at an order means that this order cannot prove the budget for anything that costs.
     """
-    orders = np.asarray(order, dtype=np.float64)
+    orders = numbers("order", order, "be finite and exceed 1")
     return np.maximum(0.0, epsilon - _charge(orders, delta, epsilon))
 
 

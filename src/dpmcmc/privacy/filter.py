@@ -19,13 +19,14 @@ Reference: docs/theory/filter.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dpmcmc.arguments import positive, whole, within
+from dpmcmc.arguments import instance, positive, whole, within
 from dpmcmc.plain import Plain
 from dpmcmc.privacy.account import is_free, parts
 from dpmcmc.privacy.bound import Bound
@@ -225,9 +226,12 @@ class CurveFilter(Plain):
     filters: tuple[RenyiFilter, ...]
 
     def __post_init__(self) -> None:
+        instance("CurveFilter: filters", self.filters, Iterable, "a tuple of RenyiFilters")
         object.__setattr__(self, "filters", tuple(self.filters))
+        for one in self.filters:
+            instance("CurveFilter: filters", one, RenyiFilter, "a tuple of RenyiFilters")
         if not self.filters:
-            raise ValueError("CurveFilter: at least one RenyiFilter is needed, got none")
+            raise ValueError("CurveFilter: filters must be at least one RenyiFilter, got none")
 
     def price(self, event: Event) -> tuple[float, ...]:
         """R_α of one event at each order kept."""

@@ -125,7 +125,9 @@ class HiddenCentre:
         if isinstance(self.proposal, type):
             raise TypeError(f"HiddenCentre: proposal must be one made with its scale, got {shown(self.proposal)}")
         if isinstance(self.proposal, PrivateProposal):
-            raise TypeError(f"HiddenCentre: {type(self.proposal).__name__} reads records to propose; take a public one")
+            raise TypeError(
+                f"HiddenCentre: proposal must be public, and {type(self.proposal).__name__} reads records to propose"
+            )
         if not hasattr(self.proposal, "propose"):
             object.__setattr__(self, "proposal", RandomWalk(self.proposal))
         if self.base is not None:
