@@ -1,7 +1,9 @@
 """Declared tables, models and formulas."""
 
 import math
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,14 @@ TABLES = (
 )
 
 
+def _load(path: Any) -> dp.Schema:
+    """The schema of a file; that of a file made for the purpose if the path is empty."""
+    if path != "":
+        return dp.Schema.load(path)
+    with tempfile.TemporaryDirectory() as folder:
+        return dp.Schema.load(SCHEMA.save(Path(folder) / "schema.toml"))
+
+
 def _columns() -> Iterator[Good]:
     rules = ("maybe", [1], 7, math.nan, None, "level", True)
     number = {"low": (*FINITE, 2), "high": ("1", [1.0], math.nan, -1, 0, None, math.inf), "integer": TRUTH}
@@ -75,7 +85,8 @@ def _columns() -> Iterator[Good]:
     names = ("age", 3, None, ["nosuch"], [3], [None])
     yield Good("Schema.subset", SCHEMA.subset, {"names": ["age"]}, {"names": names})
     yield Good("Schema.encode", lambda table: SCHEMA.encode(table), {"table": TABLE}, {"table": TABLES})
-    yield Good("Schema.load", dp.Schema.load, {}, {"path": (None, 3, "no-such-file.toml", [], object())})
+    paths = (None, 3, "no-such-file.toml", [], object(), ".", b"schema.toml")
+    yield Good("Schema.load", _load, {"path": ""}, {"path": paths})
 
 
 def _formulas() -> Iterator[Good]:
