@@ -82,7 +82,7 @@ def model(log_prior=lambda theta: 0.0, log_likelihood=lambda theta, x: -((x[0] -
         (model(log_prior=lambda theta: jnp.zeros(3)), r"log_prior must return one number.*\(3,\)"),
         (model(log_prior=lambda theta: jnp.where(theta > 0, 0.0, -jnp.inf)), "outside the prior's support"),
         (model(log_prior=lambda theta: jnp.log(theta - 1)), "log_prior.init. = nan"),
-        (model(init={}), "no parameters"),
+        (model(init=lambda key: {}), "no parameters"),
     ],
 )
 def test_broken_models_are_refused_before_anything_runs(broken, message):
