@@ -93,7 +93,12 @@ def not_negative(what: str, value: Any, remedy: str = "") -> Any:
 
 def within(what: str, value: Any, low: float, high: float, ends: str = "[]", remedy: str = "") -> Any:
     """A finite number from ``low`` to ``high``; ``ends`` says which ends belong to it: "[]", "(]", "[)" or "()"."""
-    must = f"lie in {ends[0]}{low:g}, {high:g}{ends[1]}"
+    if high == math.inf:
+        must = f"be at least {low:g} and finite" if ends[0] == "[" else f"exceed {low:g} and be finite"
+    elif ends == "()":
+        must = f"lie strictly between {low:g} and {high:g}"
+    else:
+        must = f"lie in {ends[0]}{low:g}, {high:g}{ends[1]}"
     found = number(what, value, must, remedy)
     above = found >= low if ends[0] == "[" else found > low
     below = found <= high if ends[1] == "]" else found < high
