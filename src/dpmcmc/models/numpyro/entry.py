@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpmcmc.arguments import function, instance, text
+from dpmcmc.arguments import instance, text
 from dpmcmc.records import Schema
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def from_numpyro(
     Guarantee: nothing is learnt from records; the model is checked on simulated ones. See
     :class:`~dpmcmc.models.numpyro.model.NumPyroModel`.
     """
-    function("model", model)
     instance("schema", schema, Schema, "a dp.Schema, which declares the table")
     text("plate", plate)
     for name, given in (("stacked", stacked), ("constants", constants)):
