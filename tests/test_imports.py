@@ -13,6 +13,7 @@ import dpmcmc
 SOURCE = Path(dpmcmc.__file__).parent
 
 LAYERS = [
+    {"arguments"},
     {"plain", "diagnostics", "records", "predicting", "files"},
     {"privacy"},
     {"models", "isolation", "randomness", "receipts", "quality", "progress"},

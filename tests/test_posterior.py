@@ -54,10 +54,10 @@ def no_reading(monkeypatch):
         ({"data": {"x": np.array([np.nan, 1.0])}}, r"\['x'\]: 1 of 2"),
         ({"temperature": 0.0}, r"temperature must lie in \(0, 1\].*0\.0"),
         ({"temperature": 1.5}, r"temperature must lie in \(0, 1\].*1\.5"),
-        ({"chains": 0}, "chains=0"),
-        ({"draws": 0}, "draws=0"),
-        ({"draws": 2.5}, r"whole numbers.*draws=2\.5"),
-        ({"draws": 10, "warmup": -1}, "warmup must be at least 0, got -1"),
+        ({"chains": 0}, "chains must be a whole number of at least 1, got 0"),
+        ({"draws": 0}, "draws must be .* got 0"),
+        ({"draws": 2.5}, r"draws must be a whole number.*2\.5"),
+        ({"draws": 10, "warmup": -1}, "warmup must be a whole number of at least 0, got -1"),
     ],
 )
 def test_public_mistakes_raise_before_anything_runs(settings, message):
@@ -82,7 +82,7 @@ def model(log_prior=lambda theta: 0.0, log_likelihood=lambda theta, x: -((x[0] -
         (model(log_prior=lambda theta: jnp.zeros(3)), r"log_prior must return one number.*\(3,\)"),
         (model(log_prior=lambda theta: jnp.where(theta > 0, 0.0, -jnp.inf)), "outside the prior's support"),
         (model(log_prior=lambda theta: jnp.log(theta - 1)), "log_prior.init. = nan"),
-        (model(init={}), "no parameters"),
+        (model(init=lambda key: {}), "no parameters"),
     ],
 )
 def test_broken_models_are_refused_before_anything_runs(broken, message):

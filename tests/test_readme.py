@@ -43,7 +43,8 @@ def test_a_regression_by_formula_is_at_most_twelve_lines():
 
 
 def test_links_lead_somewhere():
-    for page in [README, *README.parent.glob("docs/**/*.md"), README.parent / "CONTRIBUTING.md"]:
+    beside = [README.parent / name for name in ("CONTRIBUTING.md", "SECURITY.md")]
+    for page in [README, *README.parent.glob("docs/**/*.md"), *beside]:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"

@@ -162,7 +162,7 @@ def as_sampling_algorithm(
         raise ValueError(
             f"a BlackJAX loop writes no checkpoint, and the plan has checkpoint={str(plan.checkpoint)!r}: plan without"
         )
-    posterior, source = posterior_of(plan, data), RandomSource(seed)
+    source, posterior = RandomSource(seed), posterior_of(plan, data)
     check_backend()
     plan.check(posterior)
     if ledger is not None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import jax
 
+from dpmcmc.arguments import instance
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import Budget
@@ -111,8 +112,7 @@ def check_budget(n: int, budget: Budget | None) -> Budget:
     """The budget, where a method needs one; δ near 1/n warns."""
     if budget is None:
         raise ValueError("give a budget: epsilon and delta to dp.sample, budget=dp.Budget(epsilon, delta) to dp.plan")
-    if not isinstance(budget, Budget):
-        raise TypeError(f"budget must be a dp.Budget(epsilon, delta), got {budget!r}")
+    instance("budget", budget, Budget, "a dp.Budget(epsilon, delta)")
     if budget.delta >= 1 / n:
         warnings.warn(
             f"delta = {budget.delta:g} is not below 1/n = {1 / n:g}: it would allow releasing a whole record; "

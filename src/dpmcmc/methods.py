@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dpmcmc.arguments import shown
 from dpmcmc.chain.kernel import KernelLike
 from dpmcmc.chain.method import Chain
 from dpmcmc.likelihood.method import LikelihoodRelease
@@ -17,11 +18,11 @@ def as_method(given: Method | KernelLike | None, model: ModelLike) -> Method:
         return ScoreRelease() if finds else LikelihoodRelease()
     if hasattr(given, "plan") and not isinstance(given, type):
         return given  # type: ignore[return-value]
-    if hasattr(given, "decide") and hasattr(given, "propose"):
+    if hasattr(given, "decide") and hasattr(given, "propose") and not isinstance(given, type):
         return Chain(given)  # type: ignore[arg-type]
     raise TypeError(
         "method= takes an object: dp.ScoreRelease() (the default with covariates or without simulate), "
         "dp.LikelihoodRelease() (for other models), dp.Chain(kernel), or a kernel such as "
-        f"dp.dp_barker(step=..., clip=...); got {given!r}"
+        f"dp.dp_barker(step=..., clip=...); got {shown(given)}"
         f"{'; are its parentheses missing?' if callable(given) else ''}"
     )

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import within
 from dpmcmc.isolation import NotIsolated, check_isolated, each_record
 from dpmcmc.models.base import ModelLike, PyTree
 
@@ -82,8 +83,7 @@ jax.tree_util.register_pytree_node(
 
 
 def check_temperature(temperature: float) -> None:
-    if not (0 < temperature <= 1 and math.isfinite(temperature)):
-        raise ValueError(f"temperature must lie in (0, 1] (1 is the ordinary posterior), got {temperature!r}")
+    within("temperature", temperature, 0, 1, "(]", "1 is the ordinary posterior")
 
 
 def start(model: ModelLike, key: Any) -> PyTree:
@@ -114,7 +114,7 @@ def check_data(data: PyTree) -> PyTree:
     arrays = {}
     for path, leaf in named:
         array = leaf if isinstance(leaf, jax.Array) else np.asarray(leaf)
-        name = jax.tree_util.keystr(path) or "data"
+        name = f"data{jax.tree_util.keystr(path)}"
         if array.dtype == object or array.dtype.kind in "USMmOV":
             raise TypeError(f"{name} has dtype {array.dtype}; records must be numbers: encode them first")
         if array.ndim == 0:

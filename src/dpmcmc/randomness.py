@@ -15,11 +15,19 @@ from typing import Any
 import numpy as np
 from randomgen import ChaCha
 
+from dpmcmc.arguments import whole
+
 _KEY_BYTES = 32
 
 
 def _derive(key: bytes, purpose: str) -> bytes:
     return hashlib.blake2b(purpose.encode(), key=key, digest_size=_KEY_BYTES, person=b"dpmcmc").digest()
+
+
+def check_seed(seed: int | None) -> None:
+    """A seed is a whole number, or there is none."""
+    if seed is not None:
+        whole("seed", seed, 0, remedy="or leave it out: with a seed there is no guarantee")
 
 
 class RandomSource:
@@ -30,6 +38,7 @@ class RandomSource:
     """
 
     def __init__(self, seed: int | None = None) -> None:
+        check_seed(seed)
         self.reproducible = seed is not None
         self._key = secrets.token_bytes(_KEY_BYTES) if seed is None else _derive(b"public seed", str(int(seed)))
 

@@ -80,9 +80,9 @@ class RunsOnRecords:
 
         An error after the charge is a :class:`~dpmcmc.method.RunFailed`, which says what is spent.
         """
+        source = RandomSource(seed)
         posterior = posterior_of(self, data)  # type: ignore[arg-type]
         self.check(posterior)
-        source = RandomSource(seed)
         checkpoint = getattr(self, "checkpoint", None)
         with nullcontext() if checkpoint is None else locked(checkpoint):  # from before the charge until all is stored
             release = run_paid(

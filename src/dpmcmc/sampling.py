@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dpmcmc.arguments import instance, truth, whole
 from dpmcmc.chain.kernel import KernelLike
 from dpmcmc.ledger import Ledger
 from dpmcmc.method import Method, Plan
 from dpmcmc.methods import as_method
-from dpmcmc.models.base import ModelLike, PyTree, WithInit
+from dpmcmc.models.base import ModelLike, PyTree, WithInit, check_model_like
 from dpmcmc.posterior import Posterior, check_temperature
 from dpmcmc.privacy import Budget
+from dpmcmc.randomness import check_seed
 from dpmcmc.receipts import receipts_of
 from dpmcmc.release import Release
 
@@ -64,11 +66,15 @@ def sample(
       and no ledger takes it.
     - ``progress``: show a progress bar.
     """
-    posterior = Posterior.check(_started(model, init), data, 1.0 if temperature is None else temperature)
+    model, budget = _started(model, init), _budget(epsilon, delta)
+    _check_settings(model, method, draws, chains, temperature, spent)
+    check_seed(seed)
+    truth("progress", progress)
+    posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
     made = plan(
         posterior.model,
         posterior.n,
-        _budget(epsilon, delta),
+        budget,
         method=method,
         draws=draws,
         chains=chains,
@@ -97,11 +103,10 @@ def plan(
     plan is complete: ``plan.sample(data)`` runs exactly this. Printing it, or asking for ``plan.expected``, rehearses
     it on records that the model simulates: as long as running it for the defaults, seconds for chains.
     """
-    if not _whole(n) or not _whole(chains) or not (draws is None or _whole(draws)):
-        raise ValueError(f"n, chains and draws must be whole numbers of at least 1, got {n=}, {chains=}, {draws=}")
-    if temperature is not None:
-        check_temperature(temperature)
-    model = _started(model, init)
+    n, model = whole("n", n), _started(model, init)
+    if budget is not None:
+        instance("budget", budget, Budget, "a dp.Budget(epsilon, delta)")
+    _check_settings(model, method, draws, chains, temperature, spent)
     return as_method(method, model).plan(
         model,
         n,
@@ -114,14 +119,21 @@ def plan(
 
 
 def _started(model: ModelLike, init: PyTree | None) -> ModelLike:
-    missing = [name for name in ("log_prior", "log_likelihood", "init") if not hasattr(model, name)]
-    if missing:
-        raise TypeError(f"a model has log_prior, log_likelihood and init (see dp.Model); {model!r} has no {missing[0]}")
+    check_model_like("model", model)
     return model if init is None else WithInit(model, init)
 
 
-def _whole(value: Any) -> bool:
-    return value == int(value) and value >= 1
+def _check_settings(
+    model: ModelLike, method: Any, draws: int | None, chains: int, temperature: float | None, spent: Any
+) -> None:
+    """Refuse what is wrong before a record is looked at."""
+    as_method(method, model)
+    whole("chains", chains)
+    if draws is not None:
+        whole("draws", draws)
+    if temperature is not None:
+        check_temperature(temperature)
+    receipts_of(spent)
 
 
 def _budget(epsilon: float | None, delta: float | None) -> Budget | None:

@@ -15,19 +15,20 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc import files
+from dpmcmc.arguments import positive, truth, whole
 from dpmcmc.charge import Purse, check_guarantee, of_releases
 from dpmcmc.files import sealed
 from dpmcmc.geometry import geometry
 from dpmcmc.ledger import Ledger
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, WORDS, GaussianSum, record_gradients
-from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.models.base import ModelLike, PyTree, check_model_like
 from dpmcmc.models.units import unit_of
 from dpmcmc.plain import Plain
 from dpmcmc.plain_trees import packed, unpacked
 from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget, Event, Repeat
-from dpmcmc.randomness import RandomSource
+from dpmcmc.randomness import RandomSource, check_seed
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
 from dpmcmc.running import run_paid
 
@@ -171,8 +172,11 @@ def dpvi(
     Reference: Jälkö, Dikmen & Honkela (2017); Heikkilä et al. (2019), supplement, as the start of their chains.
     """
     budget = Budget(epsilon, delta)
-    if steps < 1 or not (clip > 0 and math.isfinite(clip)):
-        raise ValueError(f"steps must be at least 1 and clip positive and finite, got steps={steps}, clip={clip!r}")
+    check_model_like("model", model)
+    steps, full_rank = whole("steps", steps), truth("full_rank", full_rank)
+    positive("clip", clip)
+    check_seed(seed)
+    receipts_of(spent)
     posterior = Posterior.check(model, data, temperature)
     n = posterior.n
     origin, scale, unravel, typical = coordinates(model, temperature * n, public_data)

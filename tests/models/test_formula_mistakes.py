@@ -94,7 +94,7 @@ def test_other_mistakes_are_named():
         dp.regression("count ~ 0 + age", SCHEMA, "poisson", priors={"intercept": dp.Normal(0, 1)})
     with pytest.raises(TypeError, match=r"must be dp\.Normal\(mean, std\), got 3"):
         dp.regression("count ~ age", SCHEMA, "poisson", priors={"age": 3})
-    with pytest.raises(ValueError, match="positive, finite std"):
+    with pytest.raises(ValueError, match="std must be positive and finite, got -1"):
         dp.Normal(0, -1)
     with pytest.raises(ValueError, match="give the model that was sampled"):
         dp.regression("count ~ age", SCHEMA, "poisson").predict(

@@ -62,7 +62,7 @@ def test_the_closed_form_is_the_maximum_with_its_curvature(temperature):
 
 
 def test_bad_settings_name_the_value():
-    with pytest.raises(ValueError, match=r"noise_std=-1\.0"):
+    with pytest.raises(ValueError, match=r"noise_std must be positive.* -1\.0"):
         dp.models.GaussianMean(2, noise_std=-1.0)
     with pytest.raises(ValueError, match=r"\(4\.0, 0\.0\)"):
         dp.models.LogisticRegression({"a": (4.0, 0.0)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpmcmc.algorithms.registry import CLIP, RECORDS, Algorithm, Contract, register
+from dpmcmc.arguments import positive
 from dpmcmc.chain.acceptance import Always, Barker, Penalty
 from dpmcmc.chain.kernel import Kernel
 from dpmcmc.chain.proposals import Langevin, Leapfrog
@@ -29,6 +30,7 @@ def dp_hmc(
     Guarantee: ``steps`` + 1 Gaussian releases and one accept bit a step under substitution of one record.
     Reference: Räisä (2021), Algorithm 4, corrected; docs/theory/dp-hmc.md.
     """
+    positive("gradient_clip", gradient_clip)
     return Kernel(Leapfrog(step, steps, gradient_clip, noise_multiplier, **more), Penalty(clip, std))
 
 

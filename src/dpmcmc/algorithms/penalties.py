@@ -14,6 +14,7 @@ from dpmcmc.chain.acceptance import (
 )
 from dpmcmc.chain.kernel import Kernel
 from dpmcmc.chain.proposals import GuidedWalk, OneComponent
+from dpmcmc.chain.proposals.random_walk import scales
 from dpmcmc.mechanisms.clip import Clip, ModelClip
 from dpmcmc.privacy.catalogue import (
     R21_THEOREM_32,
@@ -75,7 +76,7 @@ def dp_penalty_one_component(step: Any, clip: Clip | float, std: float = 1.0) ->
 
     Guarantee: one accept bit a step under substitution of one record. Reference: Räisä (2021), Section 4.1.
     """
-    return Kernel(OneComponent(step), Penalty(clip, std))
+    return Kernel(OneComponent(scales("step", step)), Penalty(clip, std))
 
 
 register(
@@ -97,7 +98,7 @@ def dp_penalty_guided(step: Any, clip: Clip | float, std: float = 1.0) -> Kernel
     Choose it for long journeys in few dimensions.
     Guarantee: one accept bit a step under substitution of one record. Reference: Gustafson (1998); Räisä (2021).
     """
-    return Kernel(GuidedWalk(step), Penalty(clip, std))
+    return Kernel(GuidedWalk(scales("step", step)), Penalty(clip, std))
 
 
 register(

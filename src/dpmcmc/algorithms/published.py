@@ -6,6 +6,7 @@ from typing import Any
 
 from dpmcmc.algorithms.registry import Algorithm, Contract, register
 from dpmcmc.algorithms.steps import as_proposal
+from dpmcmc.arguments import truth
 from dpmcmc.chain.acceptance import PublishedFastMH, PublishedFastMHFull
 from dpmcmc.chain.kernel import Kernel
 from dpmcmc.privacy.catalogue import Z23_THEOREM_1, Accounting
@@ -17,6 +18,7 @@ def published_fast_mh(step: Any, constants: Any, full_batch: bool = False, **pub
 
     Reference: Zhang & Zhang (2023), Algorithms 1 and 2.
     """
+    truth("full_batch", full_batch)
     test = PublishedFastMHFull if full_batch else PublishedFastMH
     return Kernel(as_proposal(step), test(constants, **published))
 

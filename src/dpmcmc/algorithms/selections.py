@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpmcmc.algorithms.registry import CLIP, RECORDS, Algorithm, Contract, register
+from dpmcmc.algorithms.steps import as_proposal
 from dpmcmc.chain.proposals import HiddenCentre, Orbit
 from dpmcmc.chain.selection import Select
 from dpmcmc.mechanisms.clip import Clip
@@ -55,7 +56,7 @@ def dp_hidden_centre(step: Any, count: int, clip: Clip | float, base: Any = None
     Guarantee: one selection of range 4·temperature·clip a step under substitution of one record.
     Reference: docs/theory/selection.md.
     """
-    return Select(HiddenCentre(step, count, base), clip)
+    return Select(HiddenCentre(as_proposal(step), count, base), clip)
 
 
 register(

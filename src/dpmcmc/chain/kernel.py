@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpmcmc.arguments import having
 from dpmcmc.chain.acceptance.base import Acceptance, RandomWords
 from dpmcmc.chain.proposals.base import Move, PrivateProposal, Proposal
 from dpmcmc.models.base import ModelLike, PyTree
@@ -77,6 +78,12 @@ class Kernel:
 
     proposal: Proposal | PrivateProposal
     acceptance: Acceptance
+
+    def __post_init__(self) -> None:
+        private = hasattr(self.proposal, "propose_privately")
+        moves = ("init", "propose_privately" if private else "propose")
+        having("Kernel: proposal", self.proposal, moves, "a proposal such as dp.RandomWalk(0.1)")
+        having("Kernel: acceptance", self.acceptance, ("decide", "event"), "a test such as dp.Barker(clip=0.1)")
 
     def event(self, n: int, temperature: float = 1.0) -> Event | None:
         decision = self.acceptance.event(n, temperature)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from dpmcmc.arguments import having, instance, whole
 from dpmcmc.chain.advice import advice, prediction, unrehearsed
 from dpmcmc.chain.default import WARMUP, default_kernel
 from dpmcmc.chain.kernel import KernelLike
@@ -48,10 +49,12 @@ class Chain:
     public_data: PyTree | None = None
 
     def __post_init__(self) -> None:
-        if self.kernel is not None and not (hasattr(self.kernel, "decide") and hasattr(self.kernel, "propose")):
-            raise TypeError(f"Chain: kernel must be a kernel such as dp.dp_barker(step, clip), got {self.kernel!r}")
-        if self.warmup is not None and self.warmup < 0:
-            raise ValueError(f"Chain: warmup must be at least 0, got {self.warmup}")
+        if self.kernel is not None:
+            having("Chain: kernel", self.kernel, ("decide", "propose"), "a kernel such as dp.dp_barker(step, clip)")
+        if self.warmup is not None:
+            whole("Chain: warmup", self.warmup, 0)
+        if self.checkpoint is not None:
+            instance("Chain: checkpoint", self.checkpoint, (str, Path), "the path of a file")
 
     def plan(
         self,

@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.arguments import having
 from dpmcmc.chain.acceptance.base import RandomWords
 from dpmcmc.chain.kernel import State
 from dpmcmc.chain.proposals.candidates import Candidates, CandidateSet
@@ -50,6 +51,8 @@ class Select:
     clip: Any
 
     def __post_init__(self) -> None:
+        made = ("draw", "count", "base")
+        having("Select: candidates", self.candidates, made, "a set such as HiddenCentre(0.1, 16)")
         object.__setattr__(self, "clip", as_clip(self.clip))
 
     def event(self, n: int, temperature: float = 1.0) -> Event | None:

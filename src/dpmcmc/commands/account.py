@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from dpmcmc.privacy.catalogue import Accounting, Settings
     from dpmcmc.privacy.compare import Row
 
+PICTURES = (".pdf", ".png", ".svg")
+
 
 def account(
     algorithm: Annotated[str | None, typer.Argument(help="Which algorithm; left out, they are listed.")] = None,
@@ -31,7 +33,7 @@ def account(
     everything: Annotated[bool, typer.Option("--all", help="The standard cases of every algorithm.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw ε against steps into this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(dir_okay=False, help="Draw ε against steps into this file.")] = None,
 ) -> None:
     """Steps a budget allows, or the ε of a number of steps: the published bound and dpmcmc's, side by side."""
     from dpmcmc.algorithms import accounting, accountings, standard_cases
@@ -40,6 +42,7 @@ def account(
         "shift": shift, "std": std, "n": n, "batch": batch, "bound": bound, "rate": rate, "temperature": temperature,
         "gradient_noise": gradient_noise, "leapfrog": leapfrog, "noise_multiplier": noise_multiplier, "range": range,
     }  # fmt: skip
+    _check_together(algorithm, everything, {"steps": steps, **given}, {"json": json, "markdown": markdown}, plot)
     if algorithm is None and not everything:
         for known in accountings().values():
             typer.echo(f"{known.name:20}{known.about}\n{'':20}{_settings(known.defaults)}")
@@ -47,7 +50,7 @@ def account(
     try:
         cases = standard_cases() if everything else [(accounting(algorithm or ""), given)]
         rows = [row for one, settings in cases for row in _compare(one, epsilon, delta, steps, settings)]
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise typer.BadParameter(str(error)) from error
     title = f"ε of {steps} steps at δ = {delta:g}" if steps else f"steps at ε = {epsilon:g}, δ = {delta:g}"
     if json:
@@ -57,11 +60,31 @@ def account(
     else:
         _print_table(rows, title)
     if plot is not None:
-        if algorithm is None:
-            raise typer.BadParameter("--plot draws one algorithm: name it")
         from dpmcmc.commands.account_plot import draw
 
-        typer.echo(f"Drawn: {draw(plot, accounting(algorithm), delta, steps or _most(rows), given)}", err=True)
+        typer.echo(f"Drawn: {draw(plot, accounting(algorithm or ''), delta, steps or _most(rows), given)}", err=True)
+
+
+def _check_together(
+    algorithm: str | None, everything: bool, settings: Settings, forms: dict[str, bool], plot: Path | None
+) -> None:
+    """Refuse options that say nothing beside each other: none is left out silently."""
+    chosen = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value is not None]
+    printed = [f"--{name}" for name, value in forms.items() if value]
+    if len(printed) > 1:
+        raise typer.BadParameter(f"{' and '.join(printed)} are two forms of one answer: give one of them")
+    if everything and algorithm is not None:
+        raise typer.BadParameter(f"--all is for every algorithm, and {algorithm!r} is one: give one of the two")
+    own = [option for option in chosen if option != "--steps"]
+    if everything and own:
+        raise typer.BadParameter(f"--all has standard cases, which {', '.join(own)} would not change")
+    if algorithm is None and not everything and (chosen or printed):
+        raise typer.BadParameter(f"{', '.join(chosen + printed)}: of which algorithm? Name it, or give --all")
+    if plot is not None:
+        if algorithm is None:
+            raise typer.BadParameter(f"--plot {plot} draws one algorithm: name it")
+        if plot.suffix not in PICTURES or not plot.absolute().parent.is_dir():
+            raise typer.BadParameter(f"--plot {plot} must be a file ({', '.join(PICTURES)}) in a folder that there is")
 
 
 def _compare(one: Accounting, epsilon: float, delta: float, steps: int | None, settings: Settings) -> list[Row]:

@@ -16,7 +16,7 @@ BOUNDS = {
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for draws and pictures.")] = Path("demo-output"),
+    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for draws and pictures.")] = Path("demo-output"),
     epsilon: Annotated[float, typer.Option(help="Privacy budget ε.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Privacy budget δ.")] = 1e-6,
 ) -> None:
@@ -27,6 +27,10 @@ def demo(
     import dpmcmc as dp
     from dpmcmc.commands.pictures import demo_picture
 
+    try:
+        dp.Budget(epsilon, delta)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
     table = randhie.load_pandas().data.assign(visit=lambda t: t["mdvis"] > 0)
     model = dp.models.LogisticRegression(BOUNDS)
     data = model.encode(table, outcome="visit")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,8 +20,10 @@ def plan(
 ) -> None:
     """What to expect of a private posterior of n records: errors, effective draws, and remedies. Reads no record."""
     import dpmcmc as dp
+    from dpmcmc.arguments import whole
 
     try:
+        whole("--n", n)
         methods = {"likelihood": dp.LikelihoodRelease, "chain": dp.Chain}
         if method not in methods:
             raise ValueError(f"--method must be {' or '.join(methods)}, got {method!r}")
@@ -28,6 +32,17 @@ def plan(
         typer.echo(str(dp.plan(found, n, budget, temperature=temperature, method=methods[method]())))
     except (ValueError, TypeError) as error:
         raise typer.BadParameter(str(error)) from error
+
+
+@contextmanager
+def _named(source: str) -> Iterator[None]:
+    """Whatever the user's own code raises while it loads, as a message that names the code."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ValueError(f"no module {source!r}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{source!r} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
 def load_model(where: str) -> Any:
@@ -45,12 +60,11 @@ def load_model(where: str) -> Any:
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        with _named(source):
+            spec.loader.exec_module(module)
     else:
-        try:
+        with _named(source):
             module = importlib.import_module(source)
-        except ModuleNotFoundError as error:
-            raise ValueError(f"no module {source!r}: {error}") from error
     if not hasattr(module, name):
         raise ValueError(f"{source} has no {name!r}")
     return getattr(module, name)

@@ -19,10 +19,13 @@ def reproduce(
     ],
     figure: Annotated[str | None, typer.Option(help="One figure, by its name (fig3); all of them if left out.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small data and few chains: minutes, not hours.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for tables and pictures; what it holds is not run again.")] = Path(
-        "results"
-    ),
-    data: Annotated[Path | None, typer.Option(help="Folder of data sets that are not generated (mnist79.npz).")] = None,
+    out: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder for tables and pictures; what it holds is not run again.")
+    ] = Path("results"),
+    data: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="Folder of data sets that are not generated (mnist79.npz)."),
+    ] = None,
 ) -> None:
     """Run the experiments of a paper: tables, pictures, and checks against the published values."""
     from importlib import import_module
@@ -45,7 +48,10 @@ def reproduce(
         raise typer.BadParameter(f"{paper} has no figure {figure!r}; there are {', '.join(figures)}")
     console, settings, failed = Console(), Settings(quick, data), 0
     for name in figures if figure is None else [figure]:
-        checks = run(paper, name, figures[name], out, settings, console)
+        try:
+            checks = run(paper, name, figures[name], out, settings, console)
+        except FileNotFoundError as error:
+            raise typer.BadParameter(str(error)) from error
         console.print(f"{name}: {figures[name].title}", highlight=False)
         for check in checks:
             failed += not check.holds

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
+
+from dpmcmc.arguments import numbers, positive
 
 
 class Clip(Protocol):
@@ -38,8 +39,7 @@ class ConstantClip:
     value: float
 
     def __post_init__(self) -> None:
-        if not (self.value > 0 and np.isfinite(self.value)):
-            raise ValueError(f"clip must be positive and finite, got {self.value!r}")
+        positive("clip: value", self.value)
 
     def __str__(self) -> str:
         return f"{self.value:.4g}"
@@ -60,11 +60,10 @@ class DistanceClip:
     metric: Any = None
 
     def __post_init__(self) -> None:
-        if not (self.slope > 0 and np.isfinite(self.slope)):
-            raise ValueError(f"clip slope must be positive and finite, got {self.slope!r}")
+        positive("clip: slope", self.slope)
         if self.metric is not None:
-            matrix = np.asarray(self.metric, dtype=np.float64)
-            if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.all(np.isfinite(matrix)):
+            matrix = numbers("clip: metric", self.metric)
+            if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
                 raise ValueError(f"clip metric must be a finite square matrix, got shape {matrix.shape}")
             object.__setattr__(self, "metric", tuple(map(tuple, matrix.tolist())))
 
@@ -104,4 +103,7 @@ class ModelClip:
 
 def as_clip(clip: Clip | float) -> Clip:
     """A clip from a clip or a number."""
-    return ConstantClip(float(clip)) if isinstance(clip, int | float | np.number) else clip
+    if hasattr(clip, "bound") and hasattr(clip, "constant") and not isinstance(clip, type):
+        return clip
+    remedy = "or a bound: dp.DistanceClip(slope), dp.ModelClip()"
+    return ConstantClip(float(positive("clip", clip, remedy)))

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import positive
 from dpmcmc.isolation import each_record
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, Gaussian, SubsampledGaussian
@@ -74,8 +75,8 @@ class GaussianSum:
     std: float
 
     def __post_init__(self) -> None:
-        if not (self.clip > 0 and self.std > 0 and math.isfinite(self.clip) and math.isfinite(self.std)):
-            raise ValueError(f"clip and noise must be positive and finite, got clip={self.clip!r}, std={self.std!r}")
+        positive("GaussianSum: clip", self.clip)
+        positive("GaussianSum: std", self.std)
         if not self.std / (2 * self.clip) >= LEAST_MULTIPLIER * (1 - 1e-9):
             raise ValueError(
                 f"noise multiplier {self.std / (2 * self.clip):.4g} is below {LEAST_MULTIPLIER:g}, the least that is "

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
+from dpmcmc.arguments import numbers, positive, whole
+
 
 def median_bandwidth(x: np.ndarray, y: np.ndarray, points: int = 500, seed: int = 0) -> float:
     """The median distance between pairs of the two samples, from at most ``points`` points of each."""
-    rng = np.random.default_rng(seed)
-    one, two = (s[rng.choice(len(s), min(len(s), points), replace=False)] for s in (_rows(x), _rows(y)))
+    rng, points = np.random.default_rng(seed), whole("points", points)
+    one, two = (s[rng.choice(len(s), min(len(s), points), replace=False)] for s in _both(x, y))
     return float(np.median(cdist(one, two)))
 
 
@@ -18,7 +20,7 @@ def mmd(x: np.ndarray, y: np.ndarray, bandwidth: float | None = None) -> float:
 
     Reference: Gretton et al. (2012), equation 3.
     """
-    x, y = _rows(x), _rows(y)
+    x, y = _both(x, y)
     gram = _gram(x, y, bandwidth)
     return float(_u_statistic(gram, np.arange(len(x) + len(y)) < len(x)))
 
@@ -30,7 +32,7 @@ def mmd_raisa(x: np.ndarray, y: np.ndarray, seed: int = 0) -> float:
     (his code; Section 5.3 of the text says 50). Without bias correction by the root, so it is near 0.02, not 0, for two
     exact samples of a thousand.
     """
-    x, y = _rows(x), _rows(y)
+    x, y = _both(x, y)
     rng = np.random.default_rng(seed)
     pairs = x[rng.integers(len(x), size=500)] - y[rng.integers(len(y), size=500)]
     width = float(np.median(np.sqrt(np.sum(pairs**2, axis=1))))
@@ -46,7 +48,12 @@ def symmetric_kl(
     Empty bins count as ``floor``, so the value depends on how many draws there are; compare samples of one size.
     Reference: the measure of Zhang & Zhang (2023), with the bins and floor of their code.
     """
-    p, q = (np.histogramdd(_rows(s), bins=bins, range=bounds)[0] for s in (x, y))
+    samples, box = _both(x, y), numbers("bounds", bounds, "be a low and a high end for each parameter")
+    if box.shape != (samples[0].shape[1], 2) or not np.all(box[:, 0] < box[:, 1]):
+        raise ValueError(f"bounds must be a low and a high end for each parameter, got shape {box.shape} or low ≥ high")
+    whole("bins", bins)
+    positive("floor", floor)
+    p, q = (np.histogramdd(s, bins=bins, range=bounds)[0] for s in samples)
     if not (p.sum() > 0 and q.sum() > 0):
         raise ValueError(f"no draw lies within the box {bounds}; widen it")
     p, q = (np.maximum(h / h.sum(), floor) for h in (p, q))
@@ -58,16 +65,26 @@ def mmd_test(x: np.ndarray, y: np.ndarray, permutations: int = 999, seed: int = 
 
     A permutation test: exact level whatever the distribution, so p ≤ 0.001 happens once in a thousand by chance.
     """
-    x, y = _rows(x), _rows(y)
+    x, y = _both(x, y)
     gram, labels = _gram(x, y, None), np.arange(len(x) + len(y)) < len(x)
     rng = np.random.default_rng(seed)
     observed = _u_statistic(gram, labels)
-    others = [_u_statistic(gram, rng.permutation(labels)) for _ in range(permutations)]
+    others = [_u_statistic(gram, rng.permutation(labels)) for _ in range(whole("permutations", permutations))]
     return float((1 + sum(other >= observed for other in others)) / (1 + permutations))
 
 
-def _rows(sample: np.ndarray) -> np.ndarray:
-    sample = np.asarray(sample, np.float64)
+def _both(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two samples, a row a draw, of the same parameters."""
+    one, two = _rows("x", x), _rows("y", y)
+    if one.shape[1] != two.shape[1]:
+        raise ValueError(f"x and y must be draws of the same parameters, got {one.shape[1]} and {two.shape[1]} of them")
+    return one, two
+
+
+def _rows(name: str, sample: np.ndarray) -> np.ndarray:
+    sample = numbers(name, sample, "be draws, a row of finite numbers each")
+    if sample.ndim == 0 or len(sample) < 2:
+        raise ValueError(f"{name} must hold two draws or more, got shape {sample.shape}")
     return sample[:, None] if sample.ndim == 1 else sample.reshape(len(sample), -1)
 
 
@@ -78,9 +95,7 @@ def _mean_off_diagonal(x: np.ndarray, width: float) -> float:
 
 
 def _gram(x: np.ndarray, y: np.ndarray, bandwidth: float | None) -> np.ndarray:
-    width = median_bandwidth(x, y) if bandwidth is None else bandwidth
-    if not width > 0:
-        raise ValueError(f"bandwidth must be positive, got {width!r}: do all draws coincide?")
+    width = positive("bandwidth", median_bandwidth(x, y) if bandwidth is None else bandwidth, "do all draws coincide?")
     both = np.concatenate([x, y])
     return np.exp(-cdist(both, both, "sqeuclidean") / (2 * width**2))
 

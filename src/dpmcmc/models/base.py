@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Protocol
+
+import jax
+import numpy as np
+
+from dpmcmc.arguments import function, having, shown, whole
 
 PyTree = Any
 
@@ -72,8 +76,8 @@ class Model:
 
     def __post_init__(self) -> None:
         for name in ("log_prior", "log_likelihood"):
-            if not callable(getattr(self, name)):
-                raise TypeError(f"Model: {name} must be a function, got {getattr(self, name)!r}")
+            function(f"Model: {name}", getattr(self, name))
+        check_init("Model: init", self.init)
         for name in (
             "log_ratio_bound",
             "simulate",
@@ -83,17 +87,17 @@ class Model:
             "response",
             "respond",
         ):
-            if has(self, name) and not callable(getattr(self, name)):
-                raise TypeError(f"Model: {name} must be a function or None, got {getattr(self, name)!r}")
+            if has(self, name):
+                function(f"Model: {name}", getattr(self, name), "or leave it out")
         if has(self, "covariates") != has(self, "simulate_given"):
             raise TypeError("Model: covariates and simulate_given belong together; give both or neither")
         if has(self, "levels") and not has(self, "covariates"):
             raise TypeError("Model: levels are those of covariates; give covariates and simulate_given as well")
+        if not isinstance(self.levels, Sequence | np.ndarray | None) or isinstance(self.levels, str):
+            raise TypeError(f"Model: levels must be a list, one entry for each covariate, got {shown(self.levels)}")
         for count in () if self.levels is None else self.levels:
-            if not isinstance(count, Integral) or count < 0 or count == 1:
-                raise ValueError(
-                    f"Model: levels must be 0, for a number, or at least 2 for each covariate, got {count!r}"
-                )
+            if whole("Model: levels", count, 0, remedy="0 is for a number") == 1:
+                raise ValueError("Model: levels must be 0, for a number, or at least 2 for each covariate, got 1")
         if has(self, "response") != has(self, "respond"):
             raise TypeError("Model: response and respond belong together; give both or neither")
         if has(self, "response") and not has(self, "covariates"):
@@ -106,6 +110,10 @@ class WithInit:
 
     model: Any
     init: PyTree
+
+    def __post_init__(self) -> None:
+        check_model_like("WithInit: model", self.model)
+        check_init("init", self.init)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "model":
@@ -120,6 +128,24 @@ class WithInit:
 
     def __repr__(self) -> str:
         return f"{self.model!r} with init {self.init!r}"
+
+
+def check_model_like(what: str, model: Any) -> Any:
+    """Something with a log prior, a log likelihood and a start."""
+    return having(what, model, ("log_prior", "log_likelihood", "init"), "a model (see dp.Model)")
+
+
+def check_init(what: str, init: PyTree) -> None:
+    """A function that draws a start, or numbers in any pytree."""
+    if callable(init) and not isinstance(init, type):
+        return
+    leaves = jax.tree.leaves(init)
+    kinds = {np.dtype(getattr(leaf, "dtype", None) or np.asarray(leaf).dtype).kind for leaf in leaves}
+    if not leaves or not kinds <= set("biuf"):
+        raise TypeError(
+            f"{what} must be numbers, in an array, a dictionary or another pytree, or a function init(key) that draws "
+            f"them, got {shown(init)}"
+        )
 
 
 def has(model: Any, name: str) -> bool:

@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpmcmc.arguments import one_of
 from dpmcmc.models.covariates import Bounds
-from dpmcmc.models.levelled import LevelRegression
+from dpmcmc.models.levelled import LevelRegression, check_outcome
 from dpmcmc.models.regression import Theta
 
 
@@ -34,8 +35,9 @@ class CategoricalRegression(LevelRegression):
     def __post_init__(self) -> None:
         if self.offset is not None:
             raise ValueError(f"offset={self.offset!r}: a category has a predictor for each level, and no offset")
-        if self.reference is not None and self.reference not in tuple(self.outcome):
-            raise ValueError(f"reference must be one of the levels {list(self.outcome)}, got {self.reference!r}")
+        check_outcome(self.outcome)
+        if self.reference is not None:
+            one_of("reference", self.reference, tuple(self.outcome), "it is one of the levels")
         super().__post_init__()
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 from jax.scipy.special import gammaln
 
+from dpmcmc.arguments import whole
 from dpmcmc.models.regression import Regression, Theta
 
 MANY = 1_000_000  # a count that is taken for the largest where none is declared, to say what counts look like
@@ -27,8 +28,8 @@ class CountRegression(Regression):
     most: int | None
 
     def __post_init__(self) -> None:
-        if self.most is not None and not (self.most >= 1 and self.most == int(self.most)):
-            raise ValueError(f"most must be a whole number of at least 1, or None for no limit, got {self.most!r}")
+        if self.most is not None:
+            whole("most", self.most, remedy="or None for no limit")
         super().__post_init__()
 
     def encode_outcome(self, values: np.ndarray, name: str) -> np.ndarray:

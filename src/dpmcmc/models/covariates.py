@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import instance, numbers, shown, text
 from dpmcmc.records import numeric
 
 Bounds = tuple[float, float]
@@ -29,10 +30,11 @@ class Covariates:
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        instance("bounds", self.bounds, Mapping, "a mapping of names to bounds such as {'age': (18, 90)}")
         if not self.bounds:
             raise ValueError("bounds must name at least one covariate, got none")
         for name, limits in self.bounds.items():
-            check_bounds(name, limits)
+            check_bounds(text("bounds: the name of a covariate", name), limits)
         object.__setattr__(self, "names", tuple(self.bounds))
 
     def encode(self, table: Any) -> np.ndarray:
@@ -56,9 +58,10 @@ class Covariates:
 
 def check_bounds(name: str, limits: Bounds) -> None:
     """Bounds are two finite numbers, the lower one first."""
-    low, high = limits
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise ValueError(f"bounds of {name!r} must be finite and low < high, got {(low, high)}")
+    must = "be two finite numbers, the lower one first"
+    ends = numbers(f"bounds of {name!r}", limits, must)
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise ValueError(f"bounds of {name!r} must {must}, got {shown(limits)}")
 
 
 def scaled(values: Any, limits: Bounds) -> np.ndarray:

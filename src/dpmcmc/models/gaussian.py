@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import positive, whole
+
 
 @dataclass(frozen=True)
 class GaussianMean:
@@ -20,8 +22,9 @@ class GaussianMean:
     prior_std: float = 10.0
 
     def __post_init__(self) -> None:
-        if self.dimension < 1 or not self.noise_std > 0 or not self.prior_std > 0:
-            raise ValueError(f"GaussianMean needs dimension ≥ 1 and positive standard deviations, got {self!r}")
+        whole("GaussianMean: dimension", self.dimension)
+        positive("GaussianMean: noise_std", self.noise_std)
+        positive("GaussianMean: prior_std", self.prior_std)
 
     @property
     def init(self) -> np.ndarray:

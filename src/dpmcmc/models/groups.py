@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import instance, shown, text
 from dpmcmc.records import Category, Schema
 
 Labels = Sequence[str | int]
@@ -37,10 +38,15 @@ def group_priors(groups: Mapping[str, Labels]) -> dict[str, tuple[float, float]]
 
 def check_groups(groups: Mapping[str, Labels]) -> None:
     """Every group column has at least two labels, none twice."""
+    instance("groups", groups, Mapping, "a mapping of columns to their labels such as {'school': ['a', 'b']}")
     for group, labels in groups.items():
-        if isinstance(labels, str) or len(labels) < 2:
-            raise ValueError(f"groups: {group!r} needs a list of at least two labels, got {labels!r}")
-        Category(list(labels))  # raises if a label is there twice, or is none
+        text("groups: the name of a column", group)
+        if not isinstance(labels, Sequence) or isinstance(labels, str) or len(labels) < 2:
+            raise ValueError(f"groups: {group!r} needs a list of at least two labels, got {shown(labels)}")
+        try:
+            Category(list(labels))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"groups: {group!r}: {error}") from None
 
 
 def encode_groups(groups: Mapping[str, Labels], table: Any) -> list[np.ndarray]:

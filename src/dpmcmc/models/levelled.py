@@ -9,11 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import shown
 from dpmcmc.models.groups import from_unit, to_unit
 from dpmcmc.models.regression import Regression, Theta
 from dpmcmc.records import Category, Schema
 
 FEWEST = 3
+
+
+def check_outcome(outcome: Any) -> None:
+    """Levels of an outcome: three or more, none twice."""
+    if not isinstance(outcome, Sequence) or isinstance(outcome, str) or len(outcome) < FEWEST:
+        raise ValueError(
+            f"outcome must list at least {FEWEST} levels (for two use LogisticRegression), got {shown(outcome)}"
+        )
+    Category(list(outcome))  # raises if a level is there twice, or is none
 
 
 class LevelRegression(Regression):
@@ -22,11 +32,7 @@ class LevelRegression(Regression):
     outcome: Sequence[str | int]
 
     def __post_init__(self) -> None:
-        if isinstance(self.outcome, str) or len(self.outcome) < FEWEST:
-            raise ValueError(
-                f"outcome must list at least {FEWEST} levels (for two use LogisticRegression), got {self.outcome!r}"
-            )
-        Category(list(self.outcome))  # raises if a level is there twice, or is none
+        check_outcome(self.outcome)
         object.__setattr__(self, "outcome", tuple(self.outcome))
         super().__post_init__()
 

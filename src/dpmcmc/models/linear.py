@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import positive
 from dpmcmc.models.covariates import Bounds
 from dpmcmc.models.location_scale import LocationScaleRegression
 from dpmcmc.models.regression import Theta
@@ -34,8 +35,8 @@ class LinearRegression(LocationScaleRegression):
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.sigma is not None and not 0 < self.sigma < np.inf:
-            raise ValueError(f"sigma must be positive and finite, or None to infer it, got {self.sigma!r}")
+        if self.sigma is not None:
+            positive("sigma", self.sigma, "or None to infer it")
         super().__post_init__()
 
     @property

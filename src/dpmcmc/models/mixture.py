@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import numbers, positive, shown
+
 
 @dataclass(frozen=True)
 class TiedMixture:
@@ -20,6 +22,12 @@ class TiedMixture:
 
     variance: float = 2.0
     prior_variances: tuple[float, float] = (10.0, 1.0)
+
+    def __post_init__(self) -> None:
+        positive("TiedMixture: variance", self.variance)
+        found = numbers("TiedMixture: prior_variances", self.prior_variances, "be two positive numbers")
+        if found.shape != (2,) or not np.all(found > 0):
+            raise ValueError(f"TiedMixture: prior_variances must be two positive numbers, got {shown(found.tolist())}")
 
     @property
     def init(self) -> np.ndarray:

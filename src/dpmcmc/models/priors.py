@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import finite, positive
+
 Theta = dict[str, Array]
 
 
@@ -21,10 +23,8 @@ class Normal:
     std: float
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.mean) or not 0 < self.std < np.inf:
-            raise ValueError(
-                f"a prior has a finite mean and a positive, finite std, got {self.mean!r} and {self.std!r}"
-            )
+        finite("Normal: mean", self.mean)
+        positive("Normal: std", self.std)
 
     def shifted(self, by: float) -> Normal:
         """The law of a parameter minus ``by``."""

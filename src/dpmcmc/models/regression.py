@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import one_of, positive, text
 from dpmcmc.models.covariates import Bounds, Covariates
 from dpmcmc.models.groups import (
     Labels,
@@ -67,11 +68,10 @@ class Regression(BesideTerms, NormalPriors, Predicted):
 
     def __post_init__(self) -> None:
         check_groups(self.groups)
-        self._check_roles()
-        if self.numbers or not self.groups:
+        if not (self.groups and self.bounds == {}):
             Covariates(self.bounds)
-        if not 0 < self.prior_std < np.inf:
-            raise ValueError(f"prior_std must be positive and finite, got {self.prior_std!r}")
+        self._check_roles()
+        positive("prior_std", self.prior_std)
         for name in ("intercept", *self.shape_priors, *group_priors(self.groups)):
             if name in self.bounds:
                 raise ValueError(f"a covariate cannot be called {name!r}, a parameter of the model: rename the column")
@@ -83,8 +83,8 @@ class Regression(BesideTerms, NormalPriors, Predicted):
     def _check_roles(self) -> None:
         for role in ("offset", "weights"):
             name = getattr(self, role)
-            if name is not None and name not in self.bounds:
-                raise ValueError(f"{role}={name!r} must be one of the covariates in bounds: {', '.join(self.bounds)}")
+            if name is not None:
+                one_of(role, name, tuple(self.bounds), "it is the name of one of the covariates in bounds")
         if self.offset is not None and self.offset == self.weights:
             raise ValueError(f"offset and weights are both {self.offset!r}: a covariate is one of them")
         if self.weights is not None and self.bounds[self.weights][0] < 0:
@@ -184,7 +184,7 @@ class Regression(BesideTerms, NormalPriors, Predicted):
 
         Missing values stay NaN, which :func:`dpmcmc.sample` refuses.
         """
-        table = check_columns(table, (*self.bounds, *self.groups, outcome))
+        table = check_columns(table, (*self.bounds, *self.groups, text("outcome", outcome)))
         columns = [Covariates(self.numbers).encode(table)] if self.numbers else []
         columns += [codes[:, None] for codes in encode_groups(self.groups, table)]
         y = self.read_outcome(table, outcome)

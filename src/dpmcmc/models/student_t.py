@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from scipy import stats
 
+from dpmcmc.arguments import positive
 from dpmcmc.models.covariates import Bounds
 from dpmcmc.models.location_scale import LocationScaleRegression
 from dpmcmc.models.regression import Theta
@@ -34,8 +34,7 @@ class StudentTRegression(LocationScaleRegression):
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not 0 < self.df < np.inf:
-            raise ValueError(f"df must be positive and finite (for normal noise use LinearRegression), got {self.df!r}")
+        positive("df", self.df, "for normal noise use LinearRegression")
         super().__post_init__()
 
     def log_density(self, theta: Theta, eta: Array, y: Array) -> Array:

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import jax
@@ -15,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.models.base import PyTree, WithInit, has
+from dpmcmc.arguments import text, whole
+from dpmcmc.models.base import PyTree, WithInit, check_model_like, has
 from dpmcmc.records import check_columns, identities, identities_of
 
 ROWS, COUNTS = "rows", "counts"
@@ -48,14 +48,13 @@ class PerUnit:
     def __post_init__(self) -> None:
         if isinstance(self.model, PerUnit | WithInit):
             raise TypeError(f"PerUnit takes the model of one record, and init= is given to dp.sample; got {self.model}")
-        if not isinstance(self.unit, str) or not self.unit.strip():
-            raise TypeError(f"unit must be the name of the column that says whose record it is, got {self.unit!r}")
+        check_model_like("PerUnit: model", self.model)
+        text("PerUnit: unit", self.unit, "it is the name of the column that says whose record it is")
         if self.unit.strip().casefold() == RECORD:
             raise ValueError(
                 f"unit cannot be called {self.unit!r}, as guarantees for single records are: rename the column"
             )
-        if not isinstance(self.most, Integral) or isinstance(self.most, bool) or self.most < 1:
-            raise ValueError(f"most must be a whole number of records, at least 1, got {self.most!r}")
+        whole("PerUnit: most", self.most, remedy="it is the number of records of a person that count")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "model":

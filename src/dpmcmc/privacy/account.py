@@ -15,6 +15,7 @@ from functools import singledispatch
 
 import numpy as np
 
+from dpmcmc.arguments import instance
 from dpmcmc.privacy import gaussian, penalty_recursion, pld, recursion
 from dpmcmc.privacy.bound import Bound, Steps
 from dpmcmc.privacy.budget import Budget
@@ -34,6 +35,7 @@ from dpmcmc.privacy.events import (
     PenaltyBit,
     Repeat,
     SubsampledGaussian,
+    check_event,
     range_of,
 )
 from dpmcmc.privacy.renyi import renyi
@@ -48,6 +50,7 @@ _ROUND_UP = 1 + 2**-48
 
 def parts(event: Event) -> dict[Event, int]:
     """The basic events of which ``event`` is composed, each with the number of times it happens."""
+    check_event("event", event)
     counts: dict[Event, int] = {}
 
     def add(inner: Event, times: int) -> None:
@@ -163,6 +166,7 @@ def max_steps(event: Event, epsilon: float, delta: float) -> Steps:
 
 def fits(event: Event, budget: Budget) -> bool:
     """Whether ``event`` is proven (ε, δ)-DP for the budget. Cheap methods are asked first."""
+    instance("budget", budget, Budget, "a Budget(epsilon, delta)")
     return fits_cheaply(event, budget) or delta(event, budget.epsilon) <= budget.delta
 
 

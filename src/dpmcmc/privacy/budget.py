@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+
+from dpmcmc.arguments import positive, within
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,5 @@ class Budget:
     delta: float
 
     def __post_init__(self) -> None:
-        if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
-            raise ValueError(f"epsilon must be positive and finite, got {self.epsilon!r}; typical values are 0.1 to 10")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie strictly between 0 and 1, got {self.delta!r}; choose it well below 1/n")
+        positive("epsilon", self.epsilon, "typical values are 0.1 to 10")
+        within("delta", self.delta, 0, 1, "()", "choose it well below 1/n")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from dpmcmc.arguments import function, instance, numbers, positive, shown
 from dpmcmc.privacy.account import delta, fits, fits_cheaply
 from dpmcmc.privacy.budget import Budget
 from dpmcmc.privacy.events import Event
@@ -26,11 +27,13 @@ def calibrate(
     >>> budget = Budget(epsilon=1.0, delta=1e-6)
     >>> multiplier = calibrate(lambda m: Repeat(Gaussian(m), 100), budget, bracket=(0.1, 1000.0))
     """
+    function("make", make)
+    instance("budget", budget, Budget, "a Budget(epsilon, delta)")
+    ends = numbers("bracket", bracket, "be two positive numbers in rising order")
+    if ends.shape != (2,) or not 0 < ends[0] < ends[1]:
+        raise ValueError(f"bracket must be two positive numbers in rising order, got {shown(bracket)}")
     low, high = bracket
-    if not 0 < low < high < math.inf:
-        raise ValueError(f"bracket must be two positive numbers in rising order, got {bracket!r}")
-    if not tolerance > 0:
-        raise ValueError(f"tolerance must be positive, got {tolerance!r}")
+    positive("tolerance", tolerance)
     low_fits, high_fits = fits(make(low), budget), fits(make(high), budget)
     if low_fits and high_fits:
         raise ValueError(f"both ends of the bracket {bracket!r} fit {budget}; widen it towards the costly side")

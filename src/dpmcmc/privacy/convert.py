@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpmcmc.arguments import not_negative, numbers, within
 from dpmcmc.privacy.two_point import EPS
 
 _LEAST_LOG = -708.0  # a δ that underflows is not 0
@@ -21,13 +22,11 @@ _COARSE, _ZOOM, _ROUNDS = 49, 11, 3
 
 
 def check_epsilon(epsilon: float) -> None:
-    if not epsilon >= 0 or math.isinf(epsilon):
-        raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
+    not_negative("epsilon", epsilon)
 
 
 def check_delta(delta: float, *, zero: bool = False) -> None:
-    if not (0 < delta < 1 or (zero and delta == 0)):
-        raise ValueError(f"delta must lie strictly between 0 and 1, got {delta!r}")
+    within("delta", delta, 0, 1, "[)" if zero else "()")
 
 
 def _check_orders(orders: np.ndarray) -> None:
@@ -69,7 +68,7 @@ def renyi_limit(epsilon: float, delta: float, order: float | np.ndarray) -> np.n
 
     A limit of 0 at an order means that this order cannot prove the budget for anything that costs.
     """
-    orders = np.asarray(order, dtype=np.float64)
+    orders = numbers("order", order, "be finite and exceed 1")
     return np.maximum(0.0, epsilon - _charge(orders, delta, epsilon))
 
 

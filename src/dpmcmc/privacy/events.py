@@ -14,43 +14,33 @@ different relations cannot be composed.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import ClassVar
 
+from dpmcmc.arguments import instance, not_negative, one_of, positive, shown, whole, within
 from dpmcmc.plain import Plain
 
 SUBSTITUTION = "substitution"
 ADD_REMOVE = "add_remove"
 
 
-def _as_floats(event: Event, values: dict[str, float]) -> list[tuple[str, float]]:
-    """The values as float64, also on the event: a narrower type would be priced in its own arithmetic."""
-    floats = {name: float(value) for name, value in values.items()}
-    for name, value in floats.items():
-        object.__setattr__(event, name, value)
-    return list(floats.items())
-
-
 def _positive(event: Event, **values: float) -> None:
-    for name, value in _as_floats(event, values):
-        if not (value > 0 and math.isfinite(value)):
-            raise ValueError(f"{type(event).__name__}: {name} must be positive and finite, got {value!r}")
+    """The values as float64, also on the event: a narrower type would be priced in its own arithmetic."""
+    for name, value in values.items():
+        object.__setattr__(event, name, float(positive(f"{type(event).__name__}: {name}", value)))
 
 
 def _non_negative(event: Event, **values: float) -> None:
-    for name, value in _as_floats(event, values):
-        if not (value >= 0 and math.isfinite(value)):
-            raise ValueError(f"{type(event).__name__}: {name} must be at least 0 and finite, got {value!r}")
+    """As :func:`_positive`, with 0."""
+    for name, value in values.items():
+        object.__setattr__(event, name, float(not_negative(f"{type(event).__name__}: {name}", value)))
 
 
 def _batch(event: Event, n: int, batch: int) -> None:
-    if n != int(n) or batch != int(batch):
-        raise ValueError(f"{type(event).__name__}: n and batch must be whole numbers, got {n!r} and {batch!r}")
-    object.__setattr__(event, "n", int(n))
-    object.__setattr__(event, "batch", int(batch))
-    if not 1 <= batch <= n:
-        raise ValueError(f"{type(event).__name__}: batch must be between 1 and n = {n}, got {batch!r}")
+    object.__setattr__(event, "n", whole(f"{type(event).__name__}: n", n))
+    object.__setattr__(event, "batch", whole(f"{type(event).__name__}: batch", batch, 1, n))
 
 
 @dataclass(frozen=True)
@@ -117,12 +107,8 @@ class SubsampledBarkerBit(Event):
     def __post_init__(self) -> None:
         _batch(self, self.n, self.batch)
         _positive(self, clamp=self.clamp, noise_variance=self.noise_variance)
-        if not 1 < self.noise_variance < math.inf:
-            raise ValueError(
-                "SubsampledBarkerBit: noise_variance must be finite and exceed 1, "
-                "the largest batch variance of terms in [-1, 1], "
-                f"got {self.noise_variance!r}"
-            )
+        largest = "1 is the largest batch variance of terms in [-1, 1]"
+        within("SubsampledBarkerBit: noise_variance", self.noise_variance, 1, math.inf, "()", largest)
 
 
 @dataclass(frozen=True)
@@ -157,9 +143,7 @@ class PoissonBarkerBit(Event):
     rate: float
 
     def __post_init__(self) -> None:
-        if self.n < 1 or self.n != int(self.n):
-            raise ValueError(f"PoissonBarkerBit: n must be a whole number of at least 1, got {self.n!r}")
-        object.__setattr__(self, "n", int(self.n))
+        object.__setattr__(self, "n", whole("PoissonBarkerBit: n", self.n))
         _positive(self, bound=self.bound, rate=self.rate)
 
 
@@ -209,10 +193,7 @@ class SubsampledGaussian(Event):
         _positive(self, noise_multiplier=self.noise_multiplier)
         _batch(self, self.n, self.batch)
         _known_relation(self.relation)
-        if self.sampling not in ("poisson", "without_replacement"):
-            raise ValueError(
-                f'SubsampledGaussian: sampling must be "poisson" or "without_replacement", got {self.sampling!r}'
-            )
+        one_of("SubsampledGaussian: sampling", self.sampling, ("poisson", "without_replacement"))
 
 
 @dataclass(frozen=True)
@@ -223,9 +204,8 @@ class Repeat(Event):
     count: int
 
     def __post_init__(self) -> None:
-        if self.count != int(self.count) or self.count < 0:
-            raise ValueError(f"Repeat: count must be a whole number of at least 0, got {self.count!r}")
-        object.__setattr__(self, "count", int(self.count))
+        check_event("Repeat: event", self.event)
+        object.__setattr__(self, "count", whole("Repeat: count", self.count, 0))
 
     @property
     def relation(self) -> str:  # type: ignore[override]
@@ -239,7 +219,9 @@ class Compose(Event):
     events: tuple[Event, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "events", tuple(self.events))
+        if not isinstance(self.events, Iterable):
+            raise TypeError(f"Compose: events must be a tuple of events, got {shown(self.events)}")
+        object.__setattr__(self, "events", tuple(check_event("Compose: events", event) for event in self.events))
         relations = sorted({event.relation for event in self.events})
         if len(relations) > 1:
             raise ValueError(
@@ -257,6 +239,11 @@ class NonPrivate(Event):
     """Records were used with no privacy at all. No budget covers it."""
 
     reason: str = ""
+
+
+def check_event(what: str, event: Event) -> Event:
+    """An event, and not its class or a number."""
+    return instance(what, event, Event, "an event such as privacy.BarkerBit(shift=0.01)")  # type: ignore[no-any-return]
 
 
 @singledispatch
@@ -280,5 +267,4 @@ def _(event: Selection) -> float | None:
 
 
 def _known_relation(relation: str) -> None:
-    if relation not in (SUBSTITUTION, ADD_REMOVE):
-        raise ValueError(f'relation must be "{SUBSTITUTION}" or "{ADD_REMOVE}", got {relation!r}')
+    one_of("relation", relation, (SUBSTITUTION, ADD_REMOVE))

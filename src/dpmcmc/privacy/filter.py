@@ -19,12 +19,14 @@ Reference: docs/theory/filter.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, ClassVar
 
 import numpy as np
 
+from dpmcmc.arguments import instance, positive, whole, within
 from dpmcmc.plain import Plain
 from dpmcmc.privacy.account import is_free, parts
 from dpmcmc.privacy.bound import Bound
@@ -80,8 +82,7 @@ def best_order(event: Event, epsilon: float, delta: float) -> float:
 
 
 def _check_limit(spec: object, limit: float) -> None:
-    if not (limit > 0 and math.isfinite(limit)):
-        raise ValueError(f"{type(spec).__name__}: limit must be positive and finite, got {limit!r}")
+    positive(f"{type(spec).__name__}: limit", limit)
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,7 @@ class GaussianFilter(Plain):
 
     def __post_init__(self) -> None:
         _check_limit(self, self.limit)
-        if self.most_releases != int(self.most_releases) or self.most_releases < 1:
-            raise ValueError(f"GaussianFilter: most_releases must be at least 1, got {self.most_releases!r}")
+        whole("GaussianFilter: most_releases", self.most_releases)
 
     @classmethod
     def for_budget(cls, epsilon: float, delta: float, most_releases: int) -> GaussianFilter:
@@ -181,8 +181,7 @@ class RenyiFilter(Plain):
 
     def __post_init__(self) -> None:
         _check_limit(self, self.limit)
-        if not 1 < self.order < math.inf:
-            raise ValueError(f"RenyiFilter: order must be finite and exceed 1, got {self.order!r}")
+        within("RenyiFilter: order", self.order, 1, math.inf, "()")
 
     @classmethod
     def for_budget(
@@ -227,9 +226,12 @@ class CurveFilter(Plain):
     filters: tuple[RenyiFilter, ...]
 
     def __post_init__(self) -> None:
+        instance("CurveFilter: filters", self.filters, Iterable, "a tuple of RenyiFilters")
         object.__setattr__(self, "filters", tuple(self.filters))
+        for one in self.filters:
+            instance("CurveFilter: filters", one, RenyiFilter, "a tuple of RenyiFilters")
         if not self.filters:
-            raise ValueError("CurveFilter: at least one RenyiFilter is needed, got none")
+            raise ValueError("CurveFilter: filters must be at least one RenyiFilter, got none")
 
     def price(self, event: Event) -> tuple[float, ...]:
         """R_α of one event at each order kept."""

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from dpmcmc.arguments import not_negative, within
 from dpmcmc.privacy.accept_bit import penalty_log_reject
 from dpmcmc.privacy.two_point import EPS
 
@@ -43,6 +44,8 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 def gaussian_mu_limit(epsilon: float, delta: float) -> float:
     """The largest μ whose δ(ε) is at most δ, rounded down."""
+    not_negative("epsilon", epsilon)
+    within("delta", delta, 0, 1, "()")
     target = math.log(delta)
     low, high = 0.0, 1.0
     while gaussian_log_delta(high, epsilon) <= target:

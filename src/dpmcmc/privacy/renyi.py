@@ -18,6 +18,7 @@ from functools import singledispatch
 
 import numpy as np
 
+from dpmcmc.arguments import numbers, shown
 from dpmcmc.privacy.accept_bit import barker_renyi, penalty_renyi
 from dpmcmc.privacy.events import (
     Compose,
@@ -27,6 +28,7 @@ from dpmcmc.privacy.events import (
     NonPrivate,
     PenaltyBit,
     Repeat,
+    check_event,
     range_of,
 )
 
@@ -41,9 +43,10 @@ def renyi(event: Event, orders: float | Sequence[float] | np.ndarray) -> np.ndar
     finite bound holds), rounding included. Answers are remembered for each pair of event and orders.
     Reference: Mironov, "Rényi differential privacy" (2017).
     """
-    alpha = np.atleast_1d(np.asarray(orders, dtype=np.float64))
-    if alpha.ndim != 1 or not np.all((alpha > 1) & np.isfinite(alpha)):
-        raise ValueError(f"Rényi orders must be finite and exceed 1, got {orders!r}")
+    check_event("event", event)
+    alpha = np.atleast_1d(numbers("Rényi orders", orders, "be finite and exceed 1"))
+    if alpha.ndim != 1 or not np.all(alpha > 1):
+        raise ValueError(f"Rényi orders must be finite and exceed 1, got {shown(orders)}")
     key = (event, alpha.tobytes())
     if key not in _MEMORY:
         curve = np.array(renyi_of(event, alpha), dtype=np.float64)

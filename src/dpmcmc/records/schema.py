@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dpmcmc.arguments import instance
 from dpmcmc.records import toml
 from dpmcmc.records.columns import Column, reserved
 from dpmcmc.records.numbers import Number
@@ -93,6 +94,7 @@ class Schema(Mapping[str, Column]):
         """The schema of these columns, in this order."""
         if isinstance(names, str):
             raise TypeError(f"give a list of names, such as [{names!r}], got the text {names!r}")
+        instance("names", names, Iterable, "a list of names")
         chosen = list(names)
         unknown = [name for name in chosen if name not in self._columns]
         if unknown:
@@ -125,7 +127,10 @@ class Schema(Mapping[str, Column]):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
         """The schema in a TOML file."""
-        return cls.from_toml(Path(path).read_text(encoding="utf-8"), str(path))
+        path = Path(instance("path", path, (str, os.PathLike), "the path of a file"))
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {str(path)!r}")
+        return cls.from_toml(path.read_text(encoding="utf-8"), str(path))
 
     @staticmethod
     def skeleton(table: Any) -> str:

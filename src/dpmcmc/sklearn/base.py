@@ -12,8 +12,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dpmcmc.arguments import whole
 from dpmcmc.models.formula.original import OriginalScale
 from dpmcmc.models.regression import Regression
+from dpmcmc.privacy import Budget
 from dpmcmc.quality import NOT_USABLE
 from dpmcmc.records import Schema
 from dpmcmc.release import Release
@@ -105,8 +107,9 @@ class PrivateEstimator(BaseEstimator, ABC):
                 "a fit needs a budget, which you decide on: give epsilon and delta, such as epsilon=1.0 and a delta "
                 f"well below 1 over the number of records; got epsilon={self.epsilon!r}, delta={self.delta!r}"
             )
-        if self.n_draws is not None and not (self.n_draws >= 1 and self.n_draws == int(self.n_draws)):
-            raise ValueError(f"n_draws must be a whole number of at least 1, or None, got {self.n_draws!r}")
+        Budget(self.epsilon, self.delta)
+        if self.n_draws is not None:
+            whole("n_draws", self.n_draws, remedy="or None for the usual number")
 
     def _note_columns(self, X: Any, reset: bool) -> None:
         """scikit-learn notes, or compares, the names and the number of the columns; no value is read."""

@@ -72,9 +72,6 @@ def _all_declared(bounds: Mapping[str, Any], names: tuple[str, ...]) -> tuple[st
 
 
 def as_pair(name: str, limits: Any) -> Bounds:
-    try:
-        low, high = map(float, limits)
-    except (TypeError, ValueError):
-        raise ValueError(f"bounds of {name!r} must be two numbers, (low, high), got {limits!r}") from None
-    check_bounds(name, (low, high))
-    return low, high
+    check_bounds(name, limits)
+    low, high = limits
+    return float(low), float(high)

@@ -53,7 +53,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
     def _model(self, declared: Declared) -> Regression:
         if self.y_bounds is None:
             raise ValueError("declare what is publicly known of y: y_bounds=(low, high), such as y_bounds=(0, 200_000)")
-        return LinearRegression(declared.bounds, as_pair("y", self.y_bounds), self.prior_std)
+        return LinearRegression(declared.bounds, as_pair("y_bounds", self.y_bounds), self.prior_std)
 
     def _outcome_scale(self) -> tuple[float, float]:
         low, high = self.model_.outcome

@@ -151,5 +151,5 @@ def test_no_guarantee_is_issued():
 
 def test_public_mistakes_are_refused():
     for wrong in ({"epsilon": 0.0}, {"delta": 1.0}, {"variant": "fast"}, {"rate": -1.0}, {"largest_batch": math.inf}):
-        with pytest.raises(ValueError, match="must be"):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):
             PublishedFastMH(C, **wrong)

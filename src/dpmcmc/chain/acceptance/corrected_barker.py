@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.special import erfc
 
+from dpmcmc.arguments import one_of, within
 from dpmcmc.chain.acceptance.correction import CORRECTIONS
 from dpmcmc.chain.acceptance.minibatch import MinibatchTest
 from dpmcmc.mechanisms.batches import check
@@ -48,16 +49,11 @@ class CorrectedBarker(MinibatchTest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (SMALLEST_VARIANCE <= self.noise_variance < math.inf):
-            raise ValueError(
-                f"CorrectedBarker: noise_variance must be at least {SMALLEST_VARIANCE} (a batch's own variance "
-                f"reaches 1), got {self.noise_variance!r}"
-            )
-        if not 0 < self.clamp <= 40:
-            raise ValueError(f"CorrectedBarker: clamp must lie in (0, 40], got {self.clamp!r}")
-        if isinstance(self.correction, str):
-            if self.correction not in CORRECTIONS:
-                raise ValueError(f"correction must be one of {', '.join(CORRECTIONS)}, got {self.correction!r}")
+        reach = "a batch's own variance reaches 1"
+        within("CorrectedBarker: noise_variance", self.noise_variance, SMALLEST_VARIANCE, math.inf, "[)", reach)
+        within("CorrectedBarker: clamp", self.clamp, 0, 40, "(]")
+        if not isinstance(self.correction, Correction):
+            one_of("CorrectedBarker: correction", self.correction, CORRECTIONS, "or a Correction")
         elif self.correction.variance != self.noise_variance:
             raise ValueError(
                 f"the correction is for noise of variance {self.correction.variance:g}, not {self.noise_variance:g}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import jax
@@ -10,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import one_of, positive, within
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.acceptance.tuna import (
     PoissonMinibatch,
@@ -51,10 +51,10 @@ class PublishedFastMHFull(PoissonMinibatch):
     variant: str = "text"
 
     def __post_init__(self) -> None:
-        if not (self.epsilon > 0 and 0 < self.delta < 1):
-            raise ValueError(f"epsilon must be positive and delta in (0, 1), got {self.epsilon!r}, {self.delta!r}")
-        if self.variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
+        super().__post_init__()
+        positive(f"{type(self).__name__}: epsilon", self.epsilon)
+        within(f"{type(self).__name__}: delta", self.delta, 0, 1, "()")
+        one_of(f"{type(self).__name__}: variant", self.variant, VARIANTS)
 
     def event(self, n: int, temperature: float) -> Event | None:
         return NonPrivate(
@@ -105,9 +105,8 @@ class PublishedFastMH(PublishedFastMHFull):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, value in (("rate", self.rate), ("largest_batch", self.largest_batch)):
-            if not (value > 0 and math.isfinite(value)):
-                raise ValueError(f"PublishedFastMH: {name} must be positive and finite, got {value!r}")
+        positive("PublishedFastMH: rate", self.rate)
+        positive("PublishedFastMH: largest_batch", self.largest_batch)
 
     def decide(
         self, random_words: RandomWords, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpmcmc.arguments import whole
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.mechanisms import batches, coin
@@ -29,8 +30,7 @@ class MinibatchTest:
     relation: ClassVar[str] = "substitution"
 
     def __post_init__(self) -> None:
-        if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
-            raise ValueError(f"{type(self).__name__}: batch must be a whole number of at least 1, got {self.batch!r}")
+        whole(f"{type(self).__name__}: batch", self.batch)
 
     def probabilities(self, ratios: Array, n: int, temperature: float, public: Array) -> tuple[Array, Array]:
         """P(accept) and P(reject) given the log ratios of the batch, each to a small relative error."""

@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from dpmcmc.arguments import positive, truth
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.acceptance.minibatch import MinibatchTest, batch_log_ratios
 from dpmcmc.chain.acceptance.penalty import SMALLEST_STD, Penalty, in_range, less_penalty, penalty_probabilities
@@ -109,7 +110,8 @@ class ProportionalMinibatchPenalty(MinibatchTest):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "clip", as_clip(self.clip))
-        self.event(self.batch, 1.0)  # refuses what is no noise multiplier
+        positive("ProportionalMinibatchPenalty: noise_multiplier", self.noise_multiplier)
+        truth("ProportionalMinibatchPenalty: published_noise", self.published_noise)
 
     def event(self, n: int, temperature: float) -> SubsampledGaussian:
         check(n, self.batch)

@@ -10,6 +10,7 @@ import numpy as np
 from jax import Array
 from jax.scipy.special import erfc, erfcx
 
+from dpmcmc.arguments import positive, within
 from dpmcmc.chain.acceptance.base import Decision, FullDataTest, RandomWords
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.mechanisms import coin
@@ -45,10 +46,7 @@ class Penalty(FullDataTest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not SMALLEST_STD <= self.std <= LARGEST_STD:
-            raise ValueError(
-                f"Penalty: std must lie in [{SMALLEST_STD}, {LARGEST_STD:g}], got {self.std!r}; with less, take Barker"
-            )
+        within("Penalty: std", self.std, SMALLEST_STD, LARGEST_STD, remedy="with less, take Barker")
 
     def statistic(
         self, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array
@@ -82,7 +80,7 @@ class ProportionalPenalty(FullDataTest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.event_at(0.0)  # refuses what is no noise multiplier
+        positive("ProportionalPenalty: noise_multiplier", self.noise_multiplier)
 
     def event_at(self, shift: float) -> Gaussian:
         return Gaussian(self.noise_multiplier)

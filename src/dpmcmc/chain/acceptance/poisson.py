@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpmcmc.arguments import positive
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.mechanisms import coin, stream
@@ -57,9 +58,9 @@ class PoissonBarker:
     relation: ClassVar[str] = "substitution"
 
     def __post_init__(self) -> None:
-        for name, value in (("bound", self.bound), ("rate", 1.0 if self.rate is None else self.rate)):
-            if not (value > 0 and math.isfinite(value)):
-                raise ValueError(f"PoissonBarker: {name} must be positive and finite, got {value!r}")
+        positive("PoissonBarker: bound", self.bound)
+        if self.rate is not None:
+            positive("PoissonBarker: rate", self.rate)
 
     def event(self, n: int, temperature: float) -> Event | None:
         return PoissonBarkerBit(n, float(self.bound), self._setting(n).rate)

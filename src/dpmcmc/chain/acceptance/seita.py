@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpmcmc.arguments import whole, within
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.acceptance.corrected_barker import mixture_probabilities
 from dpmcmc.chain.acceptance.minibatch import batch_log_ratios
@@ -42,10 +44,9 @@ class GrowingBatch:
     relation: ClassVar[str] = "substitution"
 
     def __post_init__(self) -> None:
-        if self.batch < 2 or self.passes < 1:
-            raise ValueError(f"batch must be at least 2 and passes at least 1, got {self.batch!r} and {self.passes!r}")
-        if not self.noise_variance >= 1:
-            raise ValueError(f"noise_variance must be at least 1, got {self.noise_variance!r}")
+        whole("GrowingBatch: batch", self.batch, 2)
+        whole("GrowingBatch: passes", self.passes)
+        within("GrowingBatch: noise_variance", self.noise_variance, 1, math.inf, "[)")
 
     def event(self, n: int, temperature: float) -> Event:
         return NonPrivate("a batch that grows until the records agree")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.arguments import positive
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.isolation import each_record
@@ -33,6 +33,10 @@ class PoissonMinibatch:
 
     constants: float | Callable[[PyTree], Any]
     relation: ClassVar[str] = "substitution"
+
+    def __post_init__(self) -> None:
+        if not callable(self.constants) or isinstance(self.constants, type):
+            positive(f"{type(self).__name__}: constants", self.constants, "or a function of one record")
 
     def event_at(self, shift: float) -> Event:
         raise TypeError(f"{type(self).__name__} is not private; ask event(n, temperature)")
@@ -69,8 +73,8 @@ class TunaMH(PoissonMinibatch):
     chi: float = 0.01
 
     def __post_init__(self) -> None:
-        if not (self.chi > 0 and math.isfinite(self.chi)):
-            raise ValueError(f"TunaMH: chi must be positive and finite, got {self.chi!r}")
+        super().__post_init__()
+        positive("TunaMH: chi", self.chi)
 
     def event(self, n: int, temperature: float) -> Event | None:
         return NonPrivate("TunaMH is a Metropolis test, whose accept bit has no finite privacy cost")

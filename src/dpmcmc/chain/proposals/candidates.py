@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.arguments import numbers, shown, whole
 from dpmcmc.chain.proposals.base import PrivateProposal, Proposal
 from dpmcmc.chain.proposals.random_walk import RandomWalk, check_real, nested_tuple
 from dpmcmc.mechanisms.choice import MOST_CANDIDATES
@@ -66,13 +67,15 @@ class Orbit:
     base: Any = None
 
     def __post_init__(self) -> None:
-        _check_count(self.count, "two points are θ and 2μ − θ, which reach no others")
+        whole("Orbit: count", self.count, 3, MOST_CANDIDATES, "two points are θ and 2μ − θ, which reach no others")
         root = np.asarray(RandomWalk(self.root).scale)  # the same forms
         if root.ndim == 2 and not np.linalg.cond(root) < 1e12:
             raise ValueError("Orbit: root must be invertible; its columns span fewer directions than the parameters")
-        object.__setattr__(self, "mean", _raveled(self.mean))
+        object.__setattr__(self, "mean", _raveled("Orbit: mean", self.mean))
         object.__setattr__(self, "root", nested_tuple(root))
-        object.__setattr__(self, "base", self.mean if self.base is None else _raveled(self.base))
+        object.__setattr__(self, "base", self.mean if self.base is None else _raveled("Orbit: base", self.base))
+        if root.ndim and len(root) != len(self.mean):
+            raise ValueError(f"Orbit: root has {len(root)} rows and mean {len(self.mean)} entries")
 
     def __str__(self) -> str:
         return f"{self.count} points of an orbit"
@@ -117,13 +120,18 @@ class HiddenCentre:
     base: Any = None
 
     def __post_init__(self) -> None:
-        _check_count(self.count, "for two candidates take Barker's test, which costs half the range")
+        two = "for two candidates take Barker's test, which costs half the range"
+        whole("HiddenCentre: count", self.count, 3, MOST_CANDIDATES, two)
+        if isinstance(self.proposal, type):
+            raise TypeError(f"HiddenCentre: proposal must be one made with its scale, got {shown(self.proposal)}")
         if isinstance(self.proposal, PrivateProposal):
-            raise TypeError(f"HiddenCentre: {type(self.proposal).__name__} reads records to propose; take a public one")
+            raise TypeError(
+                f"HiddenCentre: proposal must be public, and {type(self.proposal).__name__} reads records to propose"
+            )
         if not hasattr(self.proposal, "propose"):
             object.__setattr__(self, "proposal", RandomWalk(self.proposal))
         if self.base is not None:
-            object.__setattr__(self, "base", _raveled(self.base))
+            object.__setattr__(self, "base", _raveled("HiddenCentre: base", self.base))
 
     def __str__(self) -> str:
         return f"{self.count} candidates around a hidden centre, by {self.proposal}"
@@ -151,13 +159,6 @@ def check_size(name: str, raveled: Any, position: PyTree) -> None:
         raise ValueError(f"{name} has {len(raveled)} entries for {size} parameters")
 
 
-def _check_count(count: int, why_three: str) -> None:
-    if not (isinstance(count, int) and 3 <= count <= MOST_CANDIDATES):
-        raise ValueError(f"count must be a whole number from 3 to {MOST_CANDIDATES}, got {count!r} ({why_three})")
-
-
-def _raveled(point: PyTree) -> Any:
-    flat = np.concatenate([np.ravel(np.asarray(leaf, np.float64)) for leaf in jax.tree.leaves(point)])
-    if not np.all(np.isfinite(flat)):
-        raise ValueError(f"a mean or base must be finite, got {flat}")
-    return nested_tuple(flat)
+def _raveled(what: str, point: PyTree) -> Any:
+    leaves = [numbers(what, leaf) for leaf in jax.tree.leaves(point)] or [numbers(what, point)]
+    return nested_tuple(np.concatenate([np.ravel(leaf) for leaf in leaves]))

@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.arguments import one_of, positive, whole
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.chain.proposals.random_walk import check_real
 from dpmcmc.mechanisms import batches, stream
@@ -50,13 +51,11 @@ class Langevin:
     variant: str = "right"
 
     def __post_init__(self) -> None:
-        for name, value in (("step", self.step), ("clip", self.clip)):
-            if not (value > 0 and math.isfinite(value)):
-                raise ValueError(f"Langevin: {name} must be positive and finite, got {value!r}")
-        if self.batch is not None and not (isinstance(self.batch, int) and self.batch >= 1):
-            raise ValueError(f"Langevin: batch must be a whole number of at least 1, got {self.batch!r}")
-        if self.variant not in DRIFT:
-            raise ValueError(f"Langevin: variant must be one of {', '.join(map(repr, DRIFT))}, got {self.variant!r}")
+        positive("Langevin: step", self.step)
+        positive("Langevin: clip", self.clip)
+        if self.batch is not None:
+            whole("Langevin: batch", self.batch)
+        one_of("Langevin: variant", self.variant, DRIFT)
 
     def __str__(self) -> str:
         records = "all records" if self.batch is None else f"batches of {self.batch}"

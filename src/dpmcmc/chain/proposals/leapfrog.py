@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.arguments import numbers, positive, truth, whole
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.chain.proposals.random_walk import check_real, nested_tuple
 from dpmcmc.mechanisms import stream
@@ -53,18 +54,19 @@ class Leapfrog:
     reuse_gradient: bool = False
 
     def __post_init__(self) -> None:
-        if not (self.step > 0 and np.isfinite(self.step)):
-            raise ValueError(f"Leapfrog: step must be positive and finite, got {self.step!r}")
-        if not (isinstance(self.steps, int) and self.steps >= 1):
-            raise ValueError(f"Leapfrog: steps must be a whole number of at least 1, got {self.steps!r}")
+        positive("Leapfrog: step", self.step)
+        whole("Leapfrog: steps", self.steps)
+        positive("Leapfrog: clip", self.clip)
+        positive("Leapfrog: noise_multiplier", self.noise_multiplier)
+        truth("Leapfrog: reuse_gradient", self.reuse_gradient)
         self._sum()
         if self.mass is not None:
-            mass = np.asarray(self.mass, np.float64)
+            mass = numbers("Leapfrog: mass", self.mass)
             if mass.ndim not in (1, 2) or (mass.ndim == 2 and mass.shape[0] != mass.shape[1]):
                 raise ValueError(f"Leapfrog: mass must be a vector or a square matrix, got shape {mass.shape}")
             matrix = np.diag(mass) if mass.ndim == 1 else mass
-            if not (np.all(np.isfinite(matrix)) and np.array_equal(matrix, matrix.T)):
-                raise ValueError("Leapfrog: mass must be finite and, as a matrix, symmetric")
+            if not np.array_equal(matrix, matrix.T):
+                raise ValueError("Leapfrog: mass must be symmetric as a matrix")
             if not np.linalg.eigvalsh(matrix)[0] > 0:
                 raise ValueError("Leapfrog: mass must be positive (as a matrix, positive definite)")
             object.__setattr__(self, "mass", nested_tuple(mass))

@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.arguments import truth
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.chain.proposals.random_walk import RandomWalk, check_real
 from dpmcmc.models.base import PyTree
@@ -35,6 +36,7 @@ class OneComponent:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", component_scales(self.scale))
+        truth("OneComponent: cyclic", self.cyclic)
 
     def __str__(self) -> str:
         return f"a random walk of one component at a time{', in turn' if self.cyclic else ''}"
@@ -55,6 +57,7 @@ class OneComponent:
 
 def component_scales(scale: Any) -> Any:
     """A scale in its frozen form, if it is a number or one number per parameter."""
-    if np.ndim(scale) > 1:
-        raise ValueError(f"scale must be a number or one number per parameter, got shape {np.shape(scale)}")
-    return RandomWalk(scale).scale
+    found = RandomWalk(scale).scale
+    if np.ndim(found) > 1:
+        raise ValueError(f"scale must be a number or one number per parameter, got shape {np.shape(found)}")
+    return found

@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.arguments import function, numbers, shown, text, truth
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.models.base import PyTree
 
@@ -27,12 +28,7 @@ class RandomWalk:
     scale: Any
 
     def __post_init__(self) -> None:
-        scale = np.asarray(self.scale, dtype=np.float64)
-        if scale.ndim > 2 or (scale.ndim == 2 and scale.shape[0] != scale.shape[1]):
-            raise ValueError(f"scale must be a number, a vector or a square matrix, got shape {scale.shape}")
-        if not np.all(np.isfinite(scale)) or not np.any(scale) or (scale.ndim < 2 and np.any(scale <= 0)):
-            raise ValueError(f"scale must be finite and positive, got {self.scale!r}")
-        object.__setattr__(self, "scale", nested_tuple(scale))
+        object.__setattr__(self, "scale", nested_tuple(scales("RandomWalk: scale", self.scale)))
 
     def __str__(self) -> str:
         scale = np.asarray(self.scale)
@@ -66,6 +62,11 @@ class Custom:
     symmetric: bool = True
     name: str = "custom"
 
+    def __post_init__(self) -> None:
+        function("Custom: function", self.function)
+        truth("Custom: symmetric", self.symmetric)
+        text("Custom: name", self.name)
+
     def init(self, position: PyTree) -> PyTree:
         return ()
 
@@ -80,6 +81,16 @@ class Custom:
 
     def __str__(self) -> str:
         return f"the user's proposal ({self.name})"
+
+
+def scales(what: str, given: Any) -> np.ndarray:
+    """The scale of a walk: a positive number, one for each parameter, or a square matrix."""
+    scale = numbers(what, given, "be a positive number, a vector of such or a square matrix")
+    if scale.ndim > 2 or (scale.ndim == 2 and scale.shape[0] != scale.shape[1]):
+        raise ValueError(f"{what} must be a number, a vector or a square matrix, got shape {scale.shape}")
+    if not np.any(scale) or (scale.ndim < 2 and np.any(scale <= 0)):
+        raise ValueError(f"{what} must be finite and positive, got {shown(given)}")
+    return scale
 
 
 def check_real(position: PyTree, walk: str) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from dpmcmc.arguments import positive, whole
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.chain.proposals.random_walk import check_real
 from dpmcmc.models.base import PyTree
@@ -25,8 +25,7 @@ class PlainGradient:
     step: float
 
     def __post_init__(self) -> None:
-        if not (self.step > 0 and np.isfinite(self.step)):
-            raise ValueError(f"{type(self).__name__}: step must be positive and finite, got {self.step!r}")
+        positive(f"{type(self).__name__}: step", self.step)
 
     def init(self, position: PyTree) -> PyTree:
         check_real(position, type(self).__name__)
@@ -50,6 +49,10 @@ class PlainLeapfrog(PlainGradient):
     """
 
     steps: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("PlainLeapfrog: steps", self.steps)
 
     def __str__(self) -> str:
         return f"{self.steps} leapfrog steps of {self.step:.4g} along exact gradients"
@@ -79,6 +82,11 @@ class PlainLangevin(PlainGradient):
     """
 
     batch: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.batch is not None:
+            whole("PlainLangevin: batch", self.batch)
 
     def __str__(self) -> str:
         return f"Langevin moves of step {self.step:.4g} along exact gradients"

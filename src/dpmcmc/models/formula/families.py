@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpmcmc.arguments import text
 from dpmcmc.models.categorical import CategoricalRegression
 from dpmcmc.models.covariates import Bounds
 from dpmcmc.models.formula.factors import Factor
@@ -117,7 +118,7 @@ _OTHER_NAMES = {
 def family_of(name: str) -> Family:
     """The family by its name, or by another name that it has."""
     known = {family.name: family for family in _FAMILIES}
-    plain = name.lower().replace("_", " ") if isinstance(name, str) else name
+    plain = text("family", name).lower().replace("_", " ")
     plain = _OTHER_NAMES.get(plain, plain)
     found = known.get(plain) or known.get(str(plain).replace(" ", "-"))
     if found is None:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpmcmc.arguments import instance
 from dpmcmc.models.base import has
 from dpmcmc.models.formula import stated
 from dpmcmc.models.formula.beside import Beside, beside
@@ -294,4 +295,6 @@ def regression(
 
     Guarantee: nothing is learnt from records; all follows from what is public. See :class:`FormulaRegression`.
     """
+    if priors is not None:
+        instance("priors", priors, Mapping, "a mapping of names to dp.Normal(mean, std)")
     return FormulaRegression(formula, schema, family, dict(priors or {}), offset, weights, settings)

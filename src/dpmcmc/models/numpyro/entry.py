@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpmcmc.arguments import instance, text
 from dpmcmc.records import Schema
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ def from_numpyro(
     Guarantee: nothing is learnt from records; the model is checked on simulated ones. See
     :class:`~dpmcmc.models.numpyro.model.NumPyroModel`.
     """
+    instance("schema", schema, Schema, "a dp.Schema, which declares the table")
+    text("plate", plate)
+    for name, given in (("stacked", stacked), ("constants", constants)):
+        if given is not None:
+            instance(name, given, Mapping, "a mapping of arguments to what they are")
     try:
         from dpmcmc.models.numpyro.model import built
     except ImportError as error:

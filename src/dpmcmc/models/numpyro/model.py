@@ -179,8 +179,6 @@ def built(
     constants: Mapping[str, Any],
 ) -> NumPyroModel:
     """The model, once everything that can be checked without a record has been."""
-    if not isinstance(schema, Schema):
-        raise TypeError(f"schema must be a dp.Schema, which declares the table, got {type(schema).__name__}")
     arguments = bound(model, schema, stacked, constants)
     with jax.enable_x64(True):
         program = Program(model, arguments, read_sites(model, arguments, plate), plate)
