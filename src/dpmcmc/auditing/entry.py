@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dpmcmc.algorithms import ALGORITHMS
+from dpmcmc.arguments import truth, whole
 from dpmcmc.auditing import worst
 from dpmcmc.auditing.algorithms import RARE, experiments_of
 from dpmcmc.auditing.chains import experiment_of
@@ -56,8 +57,10 @@ def audit(
 
     It bounds the loss from below and proves nothing about privacy: see the report's last lines.
     """
-    if runs is not None and (runs != int(runs) or runs < 100):
-        raise ValueError(f"runs must be a whole number of at least 100, got {runs!r}")
+    if runs is not None:
+        whole("runs", runs, 100)
+    whole("seed", seed, 0)
+    truth("quick", quick)
     experiments = [one for one in _experiments(what, claim, neighbours) if runs or one.runs[quick] > 0]
     started, findings = time.perf_counter(), []
     tests = sum(tests_of(view) for experiment in experiments for view in experiment.views)
