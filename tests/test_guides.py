@@ -46,6 +46,7 @@ def test_a_declared_table(tmp_path, monkeypatch):
     np.testing.assert_array_equal(space["answers"]["insured"], [0, 1, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_simulated")
 def test_a_regression_by_formula(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

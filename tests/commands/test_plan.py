@@ -16,6 +16,7 @@ def plan(*arguments):
     return CliRunner().invoke(app, ["plan", *arguments])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cheap_sampler")
 def test_a_plan_says_what_to_expect_and_what_would_help(tmp_path):
     path = tmp_path / "mine.py"

@@ -151,6 +151,7 @@ def test_public_records_can_take_the_place_of_a_simulator():
     assert np.all(np.abs(release.draws["theta"].mean((0, 1)) - mean) < 2.5 * np.sqrt(variance))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cheap_sampler")
 def test_a_likelihood_release_is_not_read_as_a_chain(tmp_path):
     """No accept bits, no effective sample size or R-hat of draws that are no chain; the noise is said instead."""

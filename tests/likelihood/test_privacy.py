@@ -73,6 +73,7 @@ def test_the_noise_has_the_standard_deviation_that_is_paid_for():
     assert abs(away.var() / total.std**2 - 1) < 4.5 * np.sqrt(2 / count) + 1 / 200
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cheap_sampler")
 def test_the_receipt_is_the_composition_of_what_runs_and_fits_the_budget(monkeypatch):
     made = plan()

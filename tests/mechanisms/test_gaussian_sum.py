@@ -269,7 +269,9 @@ def test_a_batch_is_charged_as_a_batch():
     assert np.allclose(privacy.renyi(whole_batch, [2.0, 8.0]), privacy.renyi(everything, [2.0, 8.0]), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("n", "dimension"), [(700, 2), (2 * BLOCK, FORWARD + 4), (2 * BLOCK + 37, 2)])
+@pytest.mark.parametrize(
+    ("n", "dimension"), [(700, 2), (2 * BLOCK, FORWARD + 4), pytest.param(2 * BLOCK + 37, 2, marks=pytest.mark.slow)]
+)
 def test_gradients_summed_by_blocks_are_the_gradients_summed_at_once(n, dimension):
     model = Banana(dimension, 3.0)
     rng = np.random.default_rng(0)

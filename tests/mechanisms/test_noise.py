@@ -23,7 +23,7 @@ def refuses(x):
     return jax.pure_callback(check, jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32), x, vmap_method="expand_dims")
 
 
-def test_an_error_on_a_record_ends_the_run_and_its_text_stays_behind():
+def test_a_function_of_a_record_that_could_tell_it_in_an_error_is_refused_before_it_sees_one():
     model = dp.Model(
         log_prior=lambda theta: -0.5 * theta**2,
         log_likelihood=lambda theta, x: -0.5 * (theta - refuses(x)) ** 2,
@@ -31,13 +31,9 @@ def test_an_error_on_a_record_ends_the_run_and_its_text_stays_behind():
         simulate=lambda key, theta, n: theta + jax.random.normal(key, (n,)),
     )
     data = np.append(np.linspace(-1, 1, 401), 0.125)
-    with pytest.raises(RuntimeError, match="raised an error on the records") as caught:
+    with pytest.raises(ValueError, match="leaves the compiled program") as caught:
         dp.sample(model, data, 1.0, 1e-6, method=dp.ScoreRelease(), seed=0, progress=False)
-    told, seen = caught.value, []
-    while told is not None:
-        seen.append(str(told))
-        told = told.__cause__ or told.__context__
-    assert "0.125" not in " ".join(seen)
+    assert "0.125" not in str(caught.value)
 
 
 def test_what_is_raised_is_no_numerical_failure():

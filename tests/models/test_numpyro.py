@@ -138,6 +138,7 @@ def test_the_posterior_is_that_of_numpyros_nuts(name):
             )
 
 
+@pytest.mark.slow
 def test_arguments_are_as_declared_and_later_outcomes_follow_earlier_ones():
     """Booleans, whole numbers or real ones; a cost is that of simulated visits, though the model names the argument."""
     seen = {}
@@ -176,6 +177,7 @@ def test_arguments_are_as_declared_and_later_outcomes_follow_earlier_ones():
     assert abs(np.mean(left)) < 5 / np.sqrt(4000)
 
 
+@pytest.mark.slow
 def test_handlers_of_numpyro_may_be_around_a_model():
     """A reparametrised hierarchy has standardised deviations for parameters, and its own effects come out."""
 

@@ -88,7 +88,9 @@ def by(way, density, prior, count=8192):
 
 
 @pytest.mark.parametrize("power", [pytest.param(1 / 3, marks=pytest.mark.slow), 1.0])
-@pytest.mark.parametrize("way", [pytest.param("any", marks=pytest.mark.slow), "importance", "trajectories", "walkers"])
+@pytest.mark.parametrize(
+    "way", ["importance", "trajectories", *(pytest.param(way, marks=pytest.mark.slow) for way in ("any", "walkers"))]
+)
 def test_every_way_draws_the_density(way, power):
     """Shares below seven quantiles of both parameters, 4.5 standard errors of 800 independent draws.
 
@@ -174,6 +176,7 @@ def test_places_that_a_prior_excludes_have_no_weight():
     assert nowhere.effective() == 0
 
 
+@pytest.mark.slow
 def test_walkers_of_two_modes_that_do_not_meet_are_not_mixed():
     """A prior of two peaks 16 standard deviations apart, and next to no records: half of the walkers in each."""
 

@@ -73,6 +73,7 @@ def test_counts():
     check(release_of("poisson"), mode, np.sqrt(np.diag(covariance)))
 
 
+@pytest.mark.slow
 def test_errors_are_as_large_as_the_quality_says():
     """Four runs, three parameters: the mean square of errors over their said variance within 4.5 standard errors."""
     exact, covariance = linear_posterior(linear_records())
@@ -87,6 +88,7 @@ def test_errors_are_as_large_as_the_quality_says():
     assert np.mean(ratios) > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_simulated")
 def test_few_records_and_a_small_budget_are_not_usable_and_it_is_said_first():
     """n = 50 at ε = 0.1, and the draws know it: wherever they are, they are no surer than without privacy."""

@@ -169,6 +169,7 @@ def test_a_scale_far_from_where_the_search_begins():
     assert release.quality.mean_error < 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_simulated")
 def test_what_cannot_be_found_is_not_usable():
     """A start at which a record is a thousand standard deviations away, and one with next to no budget."""

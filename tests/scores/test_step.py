@@ -116,6 +116,7 @@ def test_one_sum_finds_the_estimate_without_privacy(far):
         assert np.all(spread < 0.2)
 
 
+@pytest.mark.slow
 def test_searches_are_seldom_surprised(monkeypatch):
     """Twenty searches of records that are as the model says: the last two sums' probabilities are not extreme.
 
