@@ -132,6 +132,19 @@ def test_an_added_guarantee_is_refused(tmp_path):
             dp.Release.load(edited(path, lambda about, n=numbers: about.update(guarantee=claim | n)))
 
 
+def test_a_seeded_run_does_not_load_with_the_guarantee_of_its_plan(tmp_path):
+    plan = dp.plan(
+        dp.models.GaussianMean(), 50, dp.Budget(1.0, 1e-6), method=dp.dp_barker(step=0.1, clip=0.01), draws=4
+    )
+    release = plan.sample(np.zeros((50, 1)), seed=1, progress=False)
+    path = edited(
+        release.save(tmp_path / "a.npz"),
+        lambda about: about.update(guarantee=plan.guarantee.to_dict(), no_guarantee=""),
+    )
+    with pytest.raises(dp.FileError, match="a run with seed= has no guarantee"):
+        dp.Release.load(path)
+
+
 @pytest.mark.parametrize("name", ["relation", "unit", "arithmetic"])
 def test_whom_a_guarantee_protects_is_not_edited(name, tmp_path):
     path = made().save(tmp_path / "a.npz")

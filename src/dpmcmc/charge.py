@@ -191,6 +191,8 @@ def check_guarantee(guarantee: Guarantee, receipts: tuple[Receipt, ...]) -> None
     """
     if not receipts:
         raise ValueError("it has no receipt")
+    if any(receipt.reproducible for receipt in receipts):
+        raise ValueError("a run with seed= has no guarantee")
     *earlier, last = receipts
     for receipt in receipts:
         if not (receipt.arithmetic.log_error >= 0 and receipt.arithmetic.tail >= 0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpmcmc.plain import Plain
@@ -53,7 +53,7 @@ class Receipt(Plain):
     """One charge: the event that was paid for before any record was read, or the filter that bounded a varying cost.
 
     ``arithmetic`` is what finite precision may add to the cost of the event; ``epsilon`` includes it. ``unit`` is whom
-    it protects.
+    it protects. A ``reproducible`` run (made with a seed) has no guarantee, whatever it was charged.
     """
 
     purpose: str
@@ -63,6 +63,7 @@ class Receipt(Plain):
     event: Event | None = None
     filter: ZcdpFilter | RenyiFilter | GaussianFilter | None = None
     unit: str = RECORD
+    reproducible: bool = field(default=False, compare=False)
 
     @property
     def relation(self) -> str:

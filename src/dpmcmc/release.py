@@ -221,15 +221,17 @@ class Release(Predicting):
 
 
 def issued(plan: Any, reproducible: bool) -> dict[str, Any]:
-    """What a release takes from its plan: the model, and the guarantee or why there is none."""
+    """What a release takes from its plan: the model, the receipts, and the guarantee or why there is none."""
     guarantee = plan.guarantee
     if guarantee is None:
         why = "the algorithm is not private, or its arithmetic is not proven at this cost"
     elif reproducible:
         why = f"this run was made with seed=, so its noise can be recomputed; without a seed it would be {guarantee}"
     else:
-        return {"model": plan.model, "guarantee": guarantee}
-    return {"model": plan.model, "guarantee": None, "no_guarantee": why}
+        return {"model": plan.model, "guarantee": guarantee, "receipts": plan.receipts}
+    *earlier, last = plan.receipts
+    receipts = (*earlier, replace(last, reproducible=reproducible))
+    return {"model": plan.model, "guarantee": None, "no_guarantee": why, "receipts": receipts}
 
 
 def named_draws(positions: Any) -> dict[str, np.ndarray]:

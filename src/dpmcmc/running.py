@@ -166,17 +166,19 @@ def check_new_file(path: str | Path, *, may_exist: bool = False) -> Path:
 def _store(plan: Planned, result: Result, ledger: Ledger | None, booking: Booking | None, file: Path | None) -> None:
     """Save the result, then settle. If that fails, the error holds what was paid for."""
     try:
+        content = _content(result)
+        if file is not None and file.exists() and file.read_bytes() != content:
+            raise ValueError(f"save_to={str(file)!r} holds another release, which was perhaps paid for")
         if file is not None:
             result.save(file)
         if ledger is not None and booking is not None:
-            ledger.settle(booking.number, _content(result, file), file)
+            ledger.settle(booking.number, content, file)
     except Exception as error:
-        raise RunFailed(plan, error, release=result) from error
+        reproducible = getattr(result, "guarantee", None) is None
+        raise RunFailed(plan, error, reproducible=reproducible, release=result) from error
 
 
-def _content(result: Result, file: Path | None) -> bytes:
-    if file is not None:
-        return file.read_bytes()
+def _content(result: Result) -> bytes:
     with tempfile.TemporaryDirectory(prefix="dpmcmc-") as folder:
         return result.save(Path(folder) / "release.npz").read_bytes()
 

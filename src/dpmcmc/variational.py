@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,9 @@ class PlannedFit:
             position = jax.device_get(self.unravel(jnp.asarray(centre)))
         method = "full-rank" if self.full_rank else "mean-field"
         guarantee = None if source.reproducible else self.guarantee
-        return Fit(centre, self.scale @ root, position, self.receipts, guarantee, method)
+        *earlier, last = self.receipts
+        receipts = (*earlier, replace(last, reproducible=source.reproducible))
+        return Fit(centre, self.scale @ root, position, receipts, guarantee, method)
 
 
 def dpvi(

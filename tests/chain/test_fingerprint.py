@@ -105,3 +105,14 @@ def test_a_copied_checkpoint_is_not_resumed_by_a_model_that_differs_within_a_hel
 
 def cut_off(*arguments):
     raise KeyboardInterrupt
+
+
+def test_what_else_decides_the_bits_is_told_apart(monkeypatch):
+    """The same program draws other proposals from the same key under another setting of JAX, or another version."""
+    before = told(lambda theta, x: theta * x)
+    with jax.threefry_partitionable(not jax.config.jax_threefry_partitionable):
+        assert told(lambda theta, x: theta * x) != before
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
+    assert told(lambda theta, x: theta * x) != before
+    monkeypatch.undo()
+    assert told(lambda theta, x: theta * x) == before

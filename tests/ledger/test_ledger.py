@@ -10,6 +10,8 @@ import pytest
 import dpmcmc as dp
 from dpmcmc.charge import OverBudget
 from dpmcmc.ledger.entries import Failure, Opening, Reservation, Settlement
+from dpmcmc.ledger.fingerprint import fingerprints, new_key
+from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import Gaussian
 from tests.ledger.places import BUDGET, RECORDS, charge
 
@@ -123,6 +125,13 @@ def test_fingerprints_need_the_key(ledger, tmp_path):
     assert ledger.entries[1].records != other.entries[1].records
     assert ledger._key() not in str(ledger.export())
     assert len(ledger._key()) == 64
+
+
+def test_an_export_does_not_tell_that_two_columns_are_equal(ledger):
+    same = Posterior.check(dp.Model(lambda t: -(t**2), lambda t, r: -((r["a"] + r["b"] - t) ** 2), 0.0),
+                           {"a": np.arange(3.0), "b": np.arange(3.0)})  # fmt: skip
+    first, second = fingerprints(same, new_key())
+    assert first != second
 
 
 def test_releases_are_kept_and_found_again(filled, tmp_path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import platform
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from dpmcmc import __version__
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.isolation import NotTold, digest_of, traced, update
 from dpmcmc.models.base import PyTree
@@ -27,7 +30,7 @@ def fingerprint(plan: PlannedChains, posterior: Posterior, key: bytes) -> str:
     """
     digest = hashlib.blake2b(key=hashlib.blake2b(key, digest_size=32).digest(), digest_size=32)
     kernel = re.sub(r"0x[0-9a-f]+", "", repr(plan.kernel))  # functions in it are told by their programs
-    settings = [plan.n, plan.chains, plan.steps, plan.warmup, plan.temperature, str(plan.budget), kernel]
+    settings = [plan.n, plan.chains, plan.steps, plan.warmup, plan.temperature, str(plan.budget), kernel, *_setting()]
     digest.update(json.dumps([*settings, *(receipt.to_dict() for receipt in plan.receipts)]).encode())
     with jax.enable_x64(True):
         theta = jax.tree.map(np.asarray, start(posterior.model, jax.random.key(0)))
@@ -36,6 +39,14 @@ def fingerprint(plan: PlannedChains, posterior: Posterior, key: bytes) -> str:
     update(digest, theta)  # a start that was paid for elsewhere is not another one of the same price
     update(digest, posterior.data)
     return digest.hexdigest()
+
+
+def _setting() -> list[str]:
+    """What else decides which bits a program computes from the same coins: versions, the device, flags of compilers."""
+    device = jax.devices()[0]
+    flags = (jax.config.jax_threefry_partitionable, os.environ.get("XLA_FLAGS", ""))  # type: ignore[attr-defined]
+    versions = (__version__, jax.__version__, jax.lib.__version__)
+    return [*map(str, (*versions, platform.machine(), device.platform, device.device_kind, *flags))]
 
 
 def _programs(plan: PlannedChains, posterior: Posterior, theta: PyTree) -> Iterator[bytes]:

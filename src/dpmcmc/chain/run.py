@@ -122,7 +122,6 @@ def _release(plan: PlannedChains, run_state: RunState, interrupted: bool) -> Rel
     }
     return Release(
         draws=draws,
-        receipts=plan.receipts,
         quality=ChainQuality.of(draws, warmup, plan.n, plan.temperature),
         method=_what_ran(plan, accepted, warmup, interrupted),
         settings=settings,

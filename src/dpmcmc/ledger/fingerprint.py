@@ -1,7 +1,7 @@
 """Fingerprints of records: a keyed hash of every array, with a key that is kept in the ledger alone.
 
-Without the key, a fingerprint is 256 random bits, and says only whether two releases read the same array. With the key,
-guesses of a whole array can be tested, so the key is as secret as the records.
+Without the key, a fingerprint is 256 random bits, and says only whether two releases read the same array under the same
+name. With the key, guesses of a whole array can be tested, so the key is as secret as the records.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ def shape_of(posterior: Posterior) -> str:
 
 def fingerprints(posterior: Posterior, key: str) -> tuple[str, ...]:
     """One for every array of records, in order."""
-    return tuple(_fingerprint(np.ascontiguousarray(leaf), key) for leaf in jax.tree.leaves(posterior.data))
+    named, _ = jax.tree_util.tree_flatten_with_path(posterior.data)
+    return tuple(_fingerprint(jax.tree_util.keystr(path), np.ascontiguousarray(leaf), key) for path, leaf in named)
 
 
-def _fingerprint(array: np.ndarray, key: str) -> str:
+def _fingerprint(name: str, array: np.ndarray, key: str) -> str:
     digest = hashlib.blake2b(key=bytes.fromhex(key), digest_size=32, person=b"dpmcmc ledger")
-    digest.update(f"{array.dtype.str}{array.shape}".encode())
+    digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())  # by name: two equal columns look unlike
     digest.update(array.data if array.size else b"")
     return digest.hexdigest()

@@ -33,7 +33,6 @@ def run(plan: PlannedRelease, posterior: Posterior, source: RandomSource, show: 
     method = plan.describe()
     return Release(
         draws=named_draws(positions),
-        receipts=plan.receipts,
         quality=of_draws(found, len(plan.totals), plan.n, plan.temperature),
         method=f"{method[0].upper()}{method[1:]}; {plan.chains} × {plan.draws} draws",
         settings={

@@ -69,7 +69,6 @@ def run(plan: PlannedScores, posterior: Posterior, source: RandomSource, show: b
     method = plan.describe()
     return Release(
         draws=named_draws(positions),
-        receipts=plan.receipts,
         quality=quality,
         method=f"{method[0].upper()}{method[1:]}; {plan.chains} × {plan.draws} draws",
         settings={
