@@ -6,6 +6,7 @@ import arviz as az
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import dpmcmc as dp
 
@@ -62,6 +63,7 @@ def exact_marginals(data, temperature):
 CLIP = float(MOST * np.log(3.0) - 2.0)
 
 
+@pytest.mark.slow
 def test_a_private_change_point_agrees_with_exact_enumeration():
     data, temperature = records(), 0.0015
     kernel = dp.dp_barker(step=dp.Custom(neighbour, name="one of three by one"), clip=CLIP)

@@ -23,7 +23,13 @@ METHODS = {
 
 
 @pytest.mark.usefixtures("cheap_sampler", "few_simulated")
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(method, id=name, marks=[pytest.mark.slow] * (name in ("default chain", "likelihood")))
+        for name, method in METHODS.items()
+    ],
+)
 def test_plan_then_sample_is_sample(method):
     """Every setting that dp.sample takes goes through the plan, and nothing else decides."""
     given = {"method": method, "draws": 20, "chains": 3, "temperature": 0.5, "init": np.array([0.1, -0.1])}

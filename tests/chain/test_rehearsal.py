@@ -99,6 +99,7 @@ def test_public_records_are_rehearsed_on():
     assert plan.expected.posterior_error < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_filters_stop_rehearsals_as_they_stop_chains():
     """The cost of a step on few records at a higher temperature is that of the plan's."""

@@ -100,6 +100,7 @@ def kernels():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", kernels())
 def test_recovers_a_conjugate_gaussian(name):
     model, records, mean, variance = gaussian_problem()
@@ -111,6 +112,7 @@ def test_recovers_a_conjugate_gaussian(name):
     assert abs(draws.var() / variance - 1) < 0.1
 
 
+@pytest.mark.slow
 def test_recovers_a_gaussian_in_several_dimensions_of_one_precision():
     """A fit that is off, a matrix root, records in single precision, parameters in a mapping; and steps on a sphere."""
     rng = np.random.default_rng(2)

@@ -13,11 +13,20 @@ SLOW = {
         "dp_penalty, std 0.5",
         "dp_penalty, varying cost",
         "dp_penalty_one_component",
+        "dp_hmc",
         "dp_hmc, gradient reused, Barker's test",
+        "dp_barker_minibatch",
         "hmc",
         "tuna_mh",
     },
-    "is_reversible_on_a_finite_space": {"dp_penalty, std 0.5", "dp_penalty, varying cost", "tuna_mh"},
+    "is_reversible_on_a_finite_space": {
+        "dp_penalty, std 0.5",
+        "dp_penalty, varying cost",
+        "dp_barker_minibatch",
+        "dp_hidden_centre",
+        "tuna_mh",
+    },
+    "pays_for_every_chain_and_step_before_it_runs": {"seita", "published_fast_mh", "tuna_mh", "dp_penalty, std 0.5"},
     "a_filter_stops_before_the_budget_is_passed": {"dp_barker", "dp_penalty", "dp_penalty, std 0.5"},
 }
 SLOW_CASES = {f"{check}-{name}" for check, names in SLOW.items() for name in names}

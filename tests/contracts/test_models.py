@@ -24,7 +24,13 @@ MODELS = (
 )
 
 
-@pytest.mark.parametrize(("model", "theta"), MODELS.values(), ids=MODELS)
+LONG = {"banana", "categorical", "groups", "negative binomial", "ordinal"}
+
+
+@pytest.mark.parametrize(
+    ("model", "theta"),
+    [pytest.param(*given, id=name, marks=[pytest.mark.slow] * (name in LONG)) for name, given in MODELS.items()],
+)
 def test_a_model_family_keeps_its_contract(model, theta):
     check_model(model, theta)
 

@@ -116,6 +116,7 @@ def test_the_free_sampler_draws_two_modes_in_their_right_weights():
     assert draws[draws > 0].std() == pytest.approx(1.0, abs=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cheap_sampler")
 def test_a_sampler_that_gives_up_says_so(monkeypatch):
     monkeypatch.setattr(smc, "MOST_TEMPERATURES", 2)

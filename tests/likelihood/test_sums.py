@@ -31,6 +31,7 @@ def kept():
     )
 
 
+@pytest.mark.slow
 def test_draws_are_of_the_closed_form_with_another_prior_and_after_saving():
     """Means and spreads within 4.5 standard errors of half as many independent draws."""
     loaded = Sums.from_dict(kept().to_dict())

@@ -42,7 +42,11 @@ def densities(name):
     return jax.jit(lambda positions, records: (ours(positions, records), numpyros(positions, records)))
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+#: One model in the quick suite, the others in the slow one.
+QUICK = [name if name == "hierarchical" else pytest.param(name, marks=pytest.mark.slow) for name in PROBLEMS]
+
+
+@pytest.mark.parametrize("name", QUICK)
 @settings(deadline=None, max_examples=10)
 @given(data=st.data())
 def test_the_log_density_is_numpyros_wherever_it_is_looked_at(name, data):
@@ -61,7 +65,7 @@ def test_the_log_density_is_numpyros_wherever_it_is_looked_at(name, data):
     np.testing.assert_allclose(ours, numpyros, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", QUICK)
 @settings(deadline=None, max_examples=10)
 @given(at=st.integers(0, RECORDS - 1), seed=st.integers(1, 1000))
 def test_the_log_likelihood_of_a_record_is_a_function_of_that_record(name, at, seed):

@@ -89,7 +89,7 @@ def by(way, density, prior, count=8192):
 
 @pytest.mark.parametrize("power", [pytest.param(1 / 3, marks=pytest.mark.slow), 1.0])
 @pytest.mark.parametrize(
-    "way", ["importance", "trajectories", *(pytest.param(way, marks=pytest.mark.slow) for way in ("any", "walkers"))]
+    "way", ["importance", *(pytest.param(way, marks=pytest.mark.slow) for way in ("any", "trajectories", "walkers"))]
 )
 def test_every_way_draws_the_density(way, power):
     """Shares below seven quantiles of both parameters, 4.5 standard errors of 800 independent draws.

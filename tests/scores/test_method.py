@@ -166,6 +166,7 @@ def test_a_model_of_ones_own_behaves_as_the_built_in():
     assert release.settings["model"] == "Model"
 
 
+@pytest.mark.slow
 def test_a_model_without_covariates():
     """A normal with unknown mean and scale, n = 400 at ε = 10, parameters of any shape."""
     model = dp.Model(

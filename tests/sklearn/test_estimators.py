@@ -89,7 +89,8 @@ def predictors(made, rows):
     return draws["intercept"].ravel() + sum(np.outer(rows[name], draws[name]) for name in BOUNDS)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
 def test_predictions_are_averages_over_the_draws(name):
     made, y = fitted(name)
     rows, eta = X[:3000], predictors(made, X[:3000])

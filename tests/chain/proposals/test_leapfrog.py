@@ -27,6 +27,7 @@ def run(model, records, kernel, steps=20_000, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "reuse", "mass", "temperature"),
     [
@@ -69,6 +70,7 @@ def double_well():
     return model, records, edges
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reuse", "clip", "multiplier"),
     [(False, 0.02, 60.0), (False, 1.0, 2.0), (True, 1.0, 2.0)],

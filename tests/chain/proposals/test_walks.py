@@ -25,6 +25,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_recovers_a_correlated_gaussian(kernel):
     """Records pull on a sum of the parameters; the prior does the rest."""
