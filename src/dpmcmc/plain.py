@@ -12,7 +12,6 @@ import typing
 from functools import cache
 from typing import Any, ClassVar, Self
 
-
 LEFT_OUT = {"left out where default": True}
 """Metadata of a field that was added later: where it has its default, a fact is saved as it was before."""
 

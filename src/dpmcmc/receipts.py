@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dpmcmc.plain import Plain
 from dpmcmc import privacy
+from dpmcmc.plain import Plain
 from dpmcmc.privacy import ZERO_OUT, Event, GaussianFilter, RenyiFilter, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic
 

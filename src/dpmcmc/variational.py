@@ -27,7 +27,7 @@ from dpmcmc.models.units import unit_of
 from dpmcmc.plain import Plain
 from dpmcmc.plain_trees import packed, unpacked
 from dpmcmc.posterior import Posterior, check_data
-from dpmcmc.privacy import Budget, Event, Repeat
+from dpmcmc.privacy import SUBSTITUTION, Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource, check_seed
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
 from dpmcmc.running import run_paid
@@ -149,6 +149,7 @@ def dpvi(
     temperature: float = 1.0,
     clip: float = CLIP,
     public_data: PyTree | None = None,
+    relation: str = SUBSTITUTION,
     spent: Any = (),
     ledger: Ledger | None = None,
     save_to: str | Path | None = None,
@@ -165,15 +166,16 @@ def dpvi(
     ones as ``public_data``): ``clip`` is in units of a record's typical gradient there.
 
     - ``steps``: more steps travel farther with more noise each; the budget is divided among them.
+    - ``relation``: what of a record is protected, its values or whether it is there, as in :func:`dpmcmc.sample`.
     - ``spent``: what was released from the same records before and shares the budget, as in :func:`dpmcmc.sample`.
     - ``ledger``, ``save_to``: the ledger that is charged, and a new ``.npz`` file for the fit, as in
       :func:`dpmcmc.sample`; :meth:`Fit.load` reads it.
     - ``seed``: repeatable noise for tests and public data; no guarantee is then issued.
 
-    Guarantee: ``steps`` Gaussian releases under substitution of one record, (``epsilon``, ``delta``) altogether.
+    Guarantee: ``steps`` Gaussian releases under the ``relation``, (``epsilon``, ``delta``) altogether.
     Reference: Jälkö, Dikmen & Honkela (2017); Heikkilä et al. (2019), supplement, as the start of their chains.
     """
-    budget = Budget(epsilon, delta)
+    budget = Budget(epsilon, delta, relation)
     check_model_like("model", model)
     steps, full_rank = whole("steps", steps), truth("full_rank", full_rank)
     positive("clip", clip)
@@ -186,7 +188,7 @@ def dpvi(
         jax.eval_shape(lambda given: record_gradients(given, jnp.asarray(origin), unravel), posterior)
     purse = Purse(budget, of_releases(steps), receipts_of(spent), unit_of(model))
     # steps Gaussians of multiplier m are one with μ = √steps/m (Dong, Roth & Su 2022)
-    total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER))
+    total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER), relation)
     guarantee, receipt = purse.charge("variational fit", Repeat(total.event(n), steps))
     receipts, source = (*purse.earlier, receipt), RandomSource(seed)
     planned = PlannedFit(total, steps, full_rank, scale, origin, unravel, guarantee, receipts)

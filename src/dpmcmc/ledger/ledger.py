@@ -56,8 +56,8 @@ class Ledger:
     def create(cls, where: str | Path, *, dataset: str, budget: Budget, unit: str = RECORD) -> Ledger:
         """A new ledger of the data set that the custodian calls ``dataset``.
 
-        ``budget`` is for everything that will ever be charged to it; ``unit`` says whom it protects, one record or,
-        with :class:`dpmcmc.PerUnit`, all records of one person. None of this can be changed later.
+        ``budget`` is for everything that will ever be charged to it, under its relation; ``unit`` says whom it
+        protects, one record or, with :class:`dpmcmc.PerUnit`, all of one person's. None of it can be changed later.
         """
         key = fingerprint.new_key()
         opening = new_opening(dataset, budget, unit, fingerprint.commitment(key))

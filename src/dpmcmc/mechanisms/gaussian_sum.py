@@ -79,17 +79,25 @@ class GaussianSum:
     def __post_init__(self) -> None:
         positive("GaussianSum: clip", self.clip)
         positive("GaussianSum: std", self.std)
-        if not self.std / (reach(self.relation) * self.clip) >= LEAST_MULTIPLIER * (1 - 1e-9):
+        if not self._asked >= LEAST_MULTIPLIER * (1 - 1e-9):
             raise ValueError(
-                f"noise multiplier {self.std / (reach(self.relation) * self.clip):.4g} is below {LEAST_MULTIPLIER:g}, the least that is "
+                f"noise multiplier {self._asked:.4g} is below {LEAST_MULTIPLIER:g}, the least that is "
                 "proven in machine arithmetic; take more noise (a smaller clip or step)"
             )
         self.check_dimension(1)
 
     @classmethod
     def of_multiplier(cls, clip: float, noise_multiplier: float, relation: str = SUBSTITUTION) -> GaussianSum:
-        """The sum whose noise is ``noise_multiplier`` times its sensitivity, 2·``clip`` or, under zero-out, ``clip``."""
+        """The sum whose noise is ``noise_multiplier`` times its sensitivity, ``clip`` times 2 or, under zero-out, 1."""
         return cls(clip, reach(relation) * clip * noise_multiplier, relation)
+
+    @property
+    def _reach(self) -> int:
+        return reach(self.relation)
+
+    @property
+    def _asked(self) -> float:
+        return self.std / (self._reach * self.clip)
 
     @property
     def unit(self) -> float:
@@ -104,13 +112,13 @@ class GaussianSum:
     @property
     def noise_multiplier(self) -> float:
         """Standard deviation of the noise over the L2 sensitivity, bound or under substitution 2·bound, in units."""
-        return CHARGED_STD / (reach(self.relation) * self.bound)
+        return CHARGED_STD / (self._reach * self.bound)
 
     def event(self, n: int, batch: int | None = None) -> Event:
         """One release over all ``n`` records, or over a fresh ``batch`` of them drawn without replacement."""
         if batch is None:
             return Gaussian(self.noise_multiplier, self.relation)
-        multiplier = reach(self.relation) * self.noise_multiplier  # relative to one norm
+        multiplier = self._reach * self.noise_multiplier  # relative to one norm
         return SubsampledGaussian(multiplier, n, batch, "without_replacement", self.relation)
 
     def check_dimension(self, dimension: int) -> None:
@@ -119,8 +127,8 @@ class GaussianSum:
         if self.bound < least or dimension > MOST_COORDINATES:
             raise ValueError(
                 f"a sum of vectors of {dimension} numbers can be released with noise multipliers up to "
-                f"{CHARGED_STD / (reach(self.relation) * least):.3g} and up to {MOST_COORDINATES} numbers; got a multiplier of "
-                f"{self.std / (reach(self.relation) * self.clip):.4g}: take less noise (a larger clip or step, or fewer repetitions)"
+                f"{CHARGED_STD / self._reach / least:.3g} and up to {MOST_COORDINATES} numbers; got a multiplier of "
+                f"{self._asked:.4g}: take less noise (a larger clip or step, or fewer repetitions)"
             )
 
     def __call__(self, words: Array, vectors: Array) -> Array:

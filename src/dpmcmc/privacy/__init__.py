@@ -47,6 +47,7 @@ from dpmcmc.privacy.twins import twin, under
 __all__ = [
     "ADD_REMOVE",
     "SUBSTITUTION",
+    "ZERO_OUT",
     "BarkerBit",
     "Bound",
     "Budget",
@@ -68,7 +69,6 @@ __all__ = [
     "SubsampledBarkerBit",
     "SubsampledGaussian",
     "SubsampledPenaltyBit",
-    "ZERO_OUT",
     "ZcdpFilter",
     "best_order",
     "calibrate",

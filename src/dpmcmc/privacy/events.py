@@ -255,8 +255,8 @@ def check_speaks_of(event: Event, relation: str) -> Event:
     """The event, if it speaks of the ``relation`` that it is to be charged under; one of nothing speaks of all."""
     if event.relation != relation and event != Compose(()):
         raise ValueError(
-            f"what is charged under {relation} must be stated under it, and this speaks of {event.relation}: {event!r}. "
-            "Take the event of the same mechanism under that relation"
+            f"what is charged under {relation} must be stated under it, and {event!r} speaks of {event.relation}: take "
+            "the event of the same mechanism under that relation"
         )
     return event
 

@@ -1,8 +1,8 @@
 """What is promised under zero-out, as a promise under substitution: every event and filter has a twin there.
 
 To replace a record is to empty its slot and to fill it again. A statistic that moves by Δ when a slot is emptied thus
-moves by at most 2Δ when its record is replaced, and a mechanism that is ρ-zCDP for the one is 4ρ-zCDP for the other. The
-way back is not proven: that the value of a record is protected says nothing of an empty slot, which is no value.
+moves by at most 2Δ when its record is replaced, and a mechanism that is ρ-zCDP for the one is 4ρ-zCDP for the other.
+The way back is not proven: that the values of a record are protected says nothing of an empty slot, which has none.
 
 Reference: docs/theory/relations.md, Claim 4.
 """

@@ -55,6 +55,16 @@ class Reader:
         return self._spending.rule.mu
 
     @property
+    def relation(self) -> str:
+        """The neighbouring relation under which they have it."""
+        return self._spending.rule.relation
+
+    @property
+    def noise(self) -> float:
+        """Of a sum that took all of μ², in clips."""
+        return self._spending.rule.noise
+
+    @property
     def left(self) -> float:
         """The share of μ² that is left."""
         return self._spending.left / self.mu**2
@@ -76,7 +86,7 @@ class Reader:
 
     def total(self, vectors: Vectors, arguments: Arguments, clip: float, width: int, share: float) -> Noisy:
         """The noisy sum of vectors of ``width`` numbers, each clipped to norm ``clip`` and divided by it."""
-        total = GaussianSum.of_multiplier(1.0, self._multiplier(share))
+        total = GaussianSum.of_multiplier(1.0, self._multiplier(share), self.relation)
         total.check_dimension(width)
         key = self._pay(total.noise_multiplier)
         inner = (*map(jnp.asarray, arguments), jnp.asarray(1 / clip))
@@ -88,7 +98,7 @@ class Reader:
         return Noisy(without_telling(read)[:width], total.std)
 
     def _counts(self, program: Any, arguments: Any, columns: int, bins: int, share: float) -> Noisy:
-        table = Histograms.of_multiplier(columns, self._multiplier(share))
+        table = Histograms.of_multiplier(columns, self._multiplier(share), self.relation)
         key = self._pay(table.noise_multiplier)
 
         def read() -> Array:
