@@ -66,8 +66,7 @@ class GaussianSum:
 
     Guarantee: :meth:`event`. Clipped vectors are rounded to whole numbers of a unit; ``clip`` bounds the *rounded*
     vector, so under substitution the sum moves by at most 2·``clip``, under zero-out by ``clip``, and the noise is
-    relative to that. Vectors with an entry that is not finite count as zero. Nothing is asked of the vectors: any
-    function of one record may be summed.
+    relative to that. Vectors with an entry that is not finite count as zero; any function of one record may be summed.
 
     Give ``std`` directly where the noise has a second job, or by its multiplier (:meth:`of_multiplier`).
     """
@@ -92,12 +91,8 @@ class GaussianSum:
         return cls(clip, reach(relation) * clip * noise_multiplier, relation)
 
     @property
-    def _reach(self) -> int:
-        return reach(self.relation)
-
-    @property
     def _asked(self) -> float:
-        return self.std / (self._reach * self.clip)
+        return self.std / (reach(self.relation) * self.clip)
 
     @property
     def unit(self) -> float:
@@ -112,13 +107,13 @@ class GaussianSum:
     @property
     def noise_multiplier(self) -> float:
         """Standard deviation of the noise over the L2 sensitivity, bound or under substitution 2·bound, in units."""
-        return CHARGED_STD / (self._reach * self.bound)
+        return CHARGED_STD / (reach(self.relation) * self.bound)
 
     def event(self, n: int, batch: int | None = None) -> Event:
         """One release over all ``n`` records, or over a fresh ``batch`` of them drawn without replacement."""
         if batch is None:
             return Gaussian(self.noise_multiplier, self.relation)
-        multiplier = self._reach * self.noise_multiplier  # relative to one norm
+        multiplier = reach(self.relation) * self.noise_multiplier  # relative to one norm
         return SubsampledGaussian(multiplier, n, batch, "without_replacement", self.relation)
 
     def check_dimension(self, dimension: int) -> None:
@@ -127,8 +122,8 @@ class GaussianSum:
         if self.bound < least or dimension > MOST_COORDINATES:
             raise ValueError(
                 f"a sum of vectors of {dimension} numbers can be released with noise multipliers up to "
-                f"{CHARGED_STD / self._reach / least:.3g} and up to {MOST_COORDINATES} numbers; got a multiplier of "
-                f"{self._asked:.4g}: take less noise (a larger clip or step, or fewer repetitions)"
+                f"{CHARGED_STD / reach(self.relation) / least:.3g} and up to {MOST_COORDINATES} numbers; got a "
+                f"multiplier of {self._asked:.4g}: take less noise (a larger clip or step, or fewer repetitions)"
             )
 
     def __call__(self, words: Array, vectors: Array) -> Array:
@@ -137,11 +132,7 @@ class GaussianSum:
 
     def of_gradients(self, words: Array, posterior: Posterior, flat: Array, unravel: Any) -> Array:
         """The noisy sum of ∇ log p(xᵢ|θ) over all records, block by block: the same whole numbers, faster."""
-
-        def gradients(records: Any) -> Array:
-            return record_gradients(posterior, flat, unravel, records)
-
-        return self.of_records(words, posterior.data, gradients)
+        return self.of_records(words, posterior.data, lambda block: record_gradients(posterior, flat, unravel, block))
 
     def of_records(self, words: Array, data: Any, vectors: Callable[[Any], Array]) -> Array:
         """The noisy sum over all records of ``vectors(block of records)``, one row a record, block by block.

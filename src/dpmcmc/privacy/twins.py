@@ -30,8 +30,8 @@ def under(stated: Any, relation: str) -> Any:
         return stated
     if (stated.relation, relation) != (ZERO_OUT, SUBSTITUTION):
         raise ValueError(
-            f"a cost under {stated.relation} says nothing of one under {relation}, so the two have no sum. Give all "
-            f"releases from the same records the relation {stated.relation!r}, or give this one a budget of its own"
+            f"a cost under {stated.relation} says nothing of one under {relation}, so the two have no sum. State all "
+            "releases from the same records under one relation, or give this one a budget of its own"
         )
     return twin(stated)
 
