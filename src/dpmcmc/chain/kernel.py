@@ -161,7 +161,7 @@ def under(part: Any, relation: str) -> Any:
     if relation != SUBSTITUTION:
         raise ValueError(
             f"{type(part).__name__} is not proven under {relation} of one record; take relation='substitution', or a "
-            "kernel on all records that is: dp.dp_barker, dp.dp_penalty, a selection (dp.dp_orbit, dp.dp_hidden_centre)"
+            "kernel on all records that is: dp.dp_barker, dp.dp_penalty or dp.dp_orbit"
         )
     return part
 
