@@ -67,10 +67,8 @@ def main(releases: int = 5) -> None:
             off = (drawn.mean((0, 1)) - mean) / std
             errors.append(float(np.sqrt(np.mean(off**2))))
             expected.append(release.quality.mean_error)
-        print(
-            f"| {relation} | {plan.rule.noise:.2f} | {np.median(errors):.2f} ({min(errors):.2f} to {max(errors):.2f}) | "
-            f"{np.median(expected):.2f} |"
-        )
+        found = f"{np.median(errors):.2f} ({min(errors):.2f} to {max(errors):.2f})"
+        print(f"| {relation} | {plan.rule.noise:.2f} | {found} | {np.median(expected):.2f} |")
     mu = GaussianFilter.for_budget(EPSILON, DELTA, 1).mu
     same = float(epsilon(Gaussian(1 / (2 * mu)), DELTA))
     twice = Guarantee(EPSILON, DELTA, ZERO_OUT, "").under_substitution()

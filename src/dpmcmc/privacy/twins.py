@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
-from dpmcmc.privacy.events import BarkerBit, Compose, Event, Gaussian, PenaltyBit, Repeat, Selection
+from dpmcmc.privacy.events import BarkerBit, Compose, Gaussian, PenaltyBit, Repeat, Selection
 from dpmcmc.privacy.filter import LEAST_MULTIPLIER, GaussianFilter, ZcdpFilter
 from dpmcmc.privacy.relations import SUBSTITUTION, ZERO_OUT
 
@@ -37,7 +37,7 @@ def under(stated: Any, relation: str) -> Any:
 
 
 @singledispatch
-def twin(stated: Event) -> Any:
+def twin(stated: Any) -> Any:
     """What is stated under zero-out, under substitution. An event of your own registers its twin here."""
     raise ValueError(
         f"{stated!r} is for zero-out, and what it costs under substitution is not known; give all releases from the "
