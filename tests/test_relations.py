@@ -23,9 +23,10 @@ from dpmcmc.chain.proposals import Custom, Langevin, Leapfrog, Move
 from dpmcmc.charge import OverBudget, Purse, check_guarantee, of_draws, of_releases
 from dpmcmc.ledger import LedgerDamaged, LedgerError
 from dpmcmc.ledger.balance import Balance
+from dpmcmc.mechanisms.blocks import BLOCK
 from dpmcmc.mechanisms.counts import Histograms, weighted_counts
 from dpmcmc.mechanisms.fixed_point import LEVELS, integer_sum
-from dpmcmc.mechanisms.gaussian_sum import BLOCK, CHARGED_STD, LARGEST_BOUND, GaussianSum, whole_total
+from dpmcmc.mechanisms.gaussian_sum import CHARGED_STD, LARGEST_BOUND, GaussianSum, whole_sum, whole_total
 from dpmcmc.plain import Plain
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import (
@@ -54,7 +55,8 @@ EXTREME = (0.0, 1.0, -1.0, 0.3, 1e-300, 1e30, -1e300, math.inf, -math.inf, math.
 
 SUM = jax.jit(lambda data, bound, unit: whole_total(data, lambda block: block, bound, unit))
 COUNT = jax.jit(
-    lambda data, bins, weight: weighted_counts(data, lambda block: block, data.shape[1], bins, weight), static_argnums=1
+    lambda data, bins, weight: weighted_counts(data, lambda block: block, (data.shape[1], bins), weight),
+    static_argnums=1,
 )
 
 # what a record moves: the compiled sums, with its slot filled and empty
@@ -83,6 +85,8 @@ def test_the_bound_is_attained_and_charged():
     with jax.enable_x64(True):
         rows = np.r_[[[1e9, 0.0]], np.zeros((4, 2))]
         moved = total.whole_sum(rows) - total.whole_sum(rows[1:])
+        empty = whole_sum(jnp.asarray(rows), total.bound, total.unit, jnp.arange(5) > 0)
+        assert np.array_equal(total.whole_sum(rows[1:]), empty)  # an empty slot is one that does not count
     assert total.bound - 2 <= np.linalg.norm(np.asarray(moved)) <= total.bound
     assert total.event(5) == Gaussian(CHARGED_STD / total.bound, ZERO_OUT)
     with pytest.raises(ValueError, match=r"0\.5 is below 1"):
