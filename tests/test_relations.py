@@ -314,9 +314,7 @@ def test_plans_of_every_method_say_what_they_protect_and_halve_the_noise():
             dp.plan(mean, 500, Budget(1.0, 1e-6, relation), method=kernel, chains=1)
             for relation in (ZERO_OUT, SUBSTITUTION)
         )
-        assert (
-            3.5 < here.steps / there.steps < 4.05
-        )  # four times as many, the penalty's a few less: its cost has a kink
+        assert 3.9 < here.steps / there.steps < 4.2
         assert "zero-out of one record" in str(here.guarantee)
     with pytest.raises(ValueError, match="CorrectedBarker is not proven under zero-out"):
         dp.plan(mean, 500, BUDGET, method=dp.dp_barker_subsampled(0.1, 10), temperature=0.01)
