@@ -69,7 +69,7 @@ INSIDE = {
         {"columns"},
         {"coding"},
         {"numbers", "dates", "levels", "files"},
-        {"tables", "toml"},
+        {"tables", "toml", "batches"},
         {"skeleton", "numeric", "identities"},
         {"schema"},
     ],
