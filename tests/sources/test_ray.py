@@ -130,7 +130,7 @@ def test_a_missing_value_is_refused_before_anything_is_charged(tmp_path):
     ages = ROWS["age"].to_pylist()
     ages[-3] = None
     path = one_parquet(tmp_path, ROWS.set_column(0, "age", pa.array(ages, pa.float64())))
-    ledger = dp.Ledger(tmp_path / "ledger.db", budget=dp.Budget(2.0, 1e-5))
+    ledger = dp.Ledger.create(tmp_path / "ledger.db", dataset="visits", budget=dp.Budget(2.0, 1e-5))
     with pytest.raises(ValueError, match="'age'"):
         dp.sample(MODEL, OnRay(path, MODEL.encode, actors=2), 1.0, 1e-6, ledger=ledger, progress=False)
     assert len(ledger.book.reservations) == 0
@@ -152,7 +152,7 @@ def test_releases_are_identical_and_an_actor_lost_in_every_stage_changes_nothing
         found = draws(data)
         assert all(np.array_equal(found[name], expected[name]) for name in expected)
     assert Dying.killed == dying.passes > 10
-    ledger = dp.Ledger(tmp_path / "ledger.db", budget=dp.Budget(2.0, 1e-5))
+    ledger = dp.Ledger.create(tmp_path / "ledger.db", dataset="visits", budget=dp.Budget(2.0, 1e-5))
     release = dp.sample(MODEL, Dying(path, MODEL.encode, actors=2), 1.0, 1e-7, ledger=ledger, progress=False)
     assert release.guarantee.epsilon == 1.0
     assert len(ledger.book.reservations) == 1

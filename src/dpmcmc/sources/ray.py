@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -113,7 +114,7 @@ class OnRay:
         dp.sample(model, dp.OnRay("s3://bucket/visits/", model.encode, actors=16), epsilon=1.0, delta=1e-6)
         dp.sample(model, ray.data.read_parquet("s3://bucket/visits/"), epsilon=1.0, delta=1e-6)
 
-    - ``place``: whatever :class:`~dpmcmc.sources.files.Files` reads, at a place that all machines see, or a Ray data set;
+    - ``place``: whatever :class:`~dpmcmc.sources.files.Files` reads, where all machines see it, or a Ray data set;
     - ``encode``: as for :class:`~dpmcmc.sources.files.Files`; it runs on the actors;
     - ``actors``: how many; each has an equal part of the blocks, and one processor;
     - ``hold``: keep encoded records in the actors' memory after the first pass, else read them again in each.
@@ -135,7 +136,7 @@ class OnRay:
         self._what = ray.put((tables, self.wanted, encode, self._types))
         blocks = -(-self._n // block_rows(self._types))
         ends = [blocks * part // actors for part in range(actors + 1)]
-        self.shards = [(a, b) for a, b in zip(ends, ends[1:], strict=False) if a < b]
+        self.shards = [(a, b) for a, b in pairwise(ends) if a < b]
         self._secret = secrets.token_hex(32)
         self._actors = [self._new(shard) for shard in self.shards]
         self._seen: list[bytes] | None = None
