@@ -136,6 +136,17 @@ class Kernel:
     def shift(self, model: ModelLike, temperature: float, state: State, move: Move) -> Array:
         return self.acceptance.shift(model, temperature, state.position, move.position)
 
+    @property
+    def takes_passes(self) -> bool:
+        """Whether a step needs of the records nothing but one total over all of them."""
+        return hasattr(self.acceptance, "block_total") and not isinstance(self.proposal, PrivateProposal)
+
+    def asks(self, model: ModelLike, temperature: float, state: State, move: Move) -> PyTree:
+        return self.acceptance.asks(model, temperature, state.position, move)  # type: ignore[attr-defined]
+
+    def block_total(self, model: ModelLike, block: PyTree, count: Array, asked: PyTree) -> Array:
+        return self.acceptance.block_total(model, block, count, asked)  # type: ignore[attr-defined]
+
     def decide(self, random_words: RandomWords, posterior: Posterior, state: State, move: Move) -> tuple[State, Array]:
         """One private bit: the next state is the move's, or the present one."""
         public = public_log_ratio(posterior, state.position, move)

@@ -12,10 +12,11 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.arguments import having
-from dpmcmc.chain.acceptance.base import RandomWords
+from dpmcmc.chain.acceptance.base import Known, RandomWords
 from dpmcmc.chain.kernel import State
 from dpmcmc.chain.proposals.candidates import Candidates, CandidateSet
 from dpmcmc.mechanisms import choice
+from dpmcmc.mechanisms.blocks import in_blocks
 from dpmcmc.mechanisms.clip import Clip, as_clip
 from dpmcmc.mechanisms.fixed_point import LEVELS, SMALLEST_BOUND, integer_sum
 from dpmcmc.models.base import ModelLike, PyTree
@@ -86,7 +87,7 @@ class Select:
         return ()
 
     def init(self, posterior: Posterior, position: PyTree, memory: PyTree) -> State:
-        fixed = self.candidates.base is not None
+        fixed = self.candidates.base is not None and not isinstance(posterior.data, Known)
         return State(position, memory, posterior.record_log_likelihoods(self._base(position)) if fixed else ())
 
     def propose(self, key: Array, random_words: RandomWords, posterior: Posterior, state: State) -> Candidates:
@@ -113,8 +114,32 @@ class Select:
         allowed = (public > -jnp.inf).at[0].set(True)  # NaN is not allowed; the chain may always stay
         return choice.probabilities(totals + _whole_units(public, unit), unit, allowed)
 
+    takes_passes = True
+
+    def asks(self, model: ModelLike, temperature: float, state: State, move: Candidates) -> PyTree:
+        """What a total over records that are elsewhere needs to know: public."""
+        return self._base(state.position), move.positions, self._bound(model, temperature, state, move)
+
+    def block_total(self, model: ModelLike, block: PyTree, count: Array, asked: PyTree) -> Array:
+        """The clipped sum of every candidate over the first ``count`` records of a block. Private."""
+        base, candidates, bound = asked
+
+        def add(records: PyTree, counted: Array) -> Array:
+            few = Posterior(model, records)
+            reference = few.record_log_likelihoods(base)
+
+            def utility(candidate: PyTree) -> Array:
+                ratios = few.record_log_likelihoods(candidate) - reference
+                return integer_sum(jnp.where(counted, ratios, 0), bound)
+
+            return jax.vmap(utility)(candidates)
+
+        return in_blocks(add, block, count)
+
     def _integer_utilities(self, posterior: Posterior, state: State, move: Candidates, bound: Array) -> Array:
         """Σ clip(log p(xᵢ|θ_k) − log p(xᵢ|base)) in units, for every candidate."""
+        if isinstance(posterior.data, Known):
+            return posterior.data.total
         fixed = self.candidates.base is not None
         reference = state.cache if fixed else posterior.record_log_likelihoods(state.position)
 
