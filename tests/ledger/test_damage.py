@@ -18,9 +18,9 @@ def opened(path):
     try:
         found = dp.Ledger(path)
         found.verify()
+        return found.book.lines
     except dp.LedgerError:
         return None
-    return found.book.lines
 
 
 def mutated(content, chance):

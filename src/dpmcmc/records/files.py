@@ -151,7 +151,10 @@ def csv_header(file: CSV) -> list[str]:
             f"the header of {path!r} is not {file.encoding}: save the file as UTF-8, or say what it is, "
             "dp.CSV(path, encoding=...)"
         ) from None
-    names = next(csv.reader([text], delimiter=file.separator), [])
+    try:
+        names = next(csv.reader([text], delimiter=file.separator), [])
+    except csv.Error:  # a carriage return within a line, or a name of more than 131 072 characters
+        names = []
     if not names or text.count('"') % 2:
         raise ValueError(
             f"{path!r} has no header: its first line must name the columns, separated by {_words(file.separator)}"
