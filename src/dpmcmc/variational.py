@@ -30,7 +30,7 @@ from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource, check_seed
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
-from dpmcmc.running import run_paid
+from dpmcmc.running import check_kept, run_paid
 
 CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
 SMALLEST_RATE = 0.03  # of the last steps, in posterior standard deviations
@@ -189,6 +189,7 @@ def dpvi(
     steps, full_rank = whole("steps", steps), truth("full_rank", full_rank)
     positive("clip", clip)
     check_seed(seed)
+    check_kept(ledger, save_to)
     receipts_of(spent)
     posterior = Posterior.check(model, data, temperature)
     n = posterior.n

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dpmcmc.algorithms import ALGORITHMS
-from dpmcmc.arguments import truth, whole
+from dpmcmc.arguments import shown, truth, whole
 from dpmcmc.auditing import worst
 from dpmcmc.auditing.algorithms import RARE, experiments_of
 from dpmcmc.auditing.chains import experiment_of
@@ -93,7 +93,10 @@ def _experiments(what: Any, claim: Any, neighbours: Neighbours | None) -> list[E
     if isinstance(what, Experiment):
         return [what]
     if not isinstance(what, str):
-        return list(what)
+        several = list(what) if isinstance(what, Iterable) else []
+        if not several or not all(isinstance(one, Experiment) for one in several):
+            raise TypeError(f"what must be the name of a mechanism, a kernel or experiments, got {shown(what)}")
+        return several
     if what == "all":
         return [experiment for name in guaranteed() for experiment in _experiments(name, None, None)]
     if what in MECHANISMS:

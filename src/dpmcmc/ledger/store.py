@@ -81,7 +81,7 @@ class Store:
     """A database that holds ledgers, and transactions on it. ``name`` is what messages call it (no password)."""
 
     def __init__(self, where: str | Path, *, create: bool = False) -> None:
-        text = os.fspath(where)
+        text = os.fspath(where) if isinstance(where, str | os.PathLike) else None
         if not isinstance(text, str) or not text:
             raise LedgerError(f"say where the ledger is: a file or postgresql://...; got {where!r}")
         self.name, self.path = text, None
@@ -214,7 +214,7 @@ def _server(address: str) -> tuple[str, Engine]:
     if url.get_backend_name() != "postgresql":
         raise LedgerError(
             f"ledgers are kept in SQLite files, given by their path, or by PostgreSQL (postgresql://...); got "
-            f"{url.drivername}://"
+            f"{url.render_as_string(hide_password=True)}"
         )
     try:
         engine = sql.create_engine(url.set(drivername="postgresql+psycopg"), poolclass=NullPool)

@@ -66,7 +66,7 @@ class CSV(os.PathLike[str]):
                 f"CSV: encoding must be one in which ASCII is itself, such as 'utf-8', 'cp1252' or 'latin-1', got "
                 f"{self.encoding!r}: save the file as UTF-8"
             )
-        if isinstance(self.missing, str) or not all(
+        if not isinstance(self.missing, list | tuple) or not all(
             isinstance(mark, str | int) and not isinstance(mark, bool) for mark in self.missing
         ):
             raise TypeError(
