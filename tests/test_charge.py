@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,6 +171,21 @@ def test_a_failed_run_can_be_counted(monkeypatch):
         dp.sample(MODEL, RECORDS, 0.5, 1e-6, progress=False)
     plan = dp.plan(MODEL, len(RECORDS), Budget(1.0, 1e-6), method=BARKER, spent=failed.value)
     assert [receipt.purpose for receipt in plan.receipts] == ["log likelihood", "chains"]
+
+
+def test_a_failed_run_is_counted_in_another_process_too(monkeypatch):
+    """The error arrives with what was spent when a pool of processes passes it on."""
+    monkeypatch.setattr("dpmcmc.likelihood.stages.Basis.build", lambda *_: 1 / 0)
+    with pytest.raises(RunFailed) as failed:
+        dp.sample(MODEL, RECORDS, 0.5, 1e-6, progress=False)
+    arrived = pickle.loads(pickle.dumps(failed.value))
+    assert type(arrived) is RunFailed
+    assert str(arrived) == str(failed.value)
+    assert (arrived.guarantee, arrived.receipts) == (failed.value.guarantee, failed.value.receipts)
+    assert arrived.release is None
+    assert (
+        dp.plan(MODEL, len(RECORDS), Budget(1.0, 1e-6), method=BARKER, spent=arrived).receipts[0] == arrived.receipts[0]
+    )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpmcmc import files, saved
+from dpmcmc.arguments import instance
 from dpmcmc.diagnostics import arviz, quietly
 from dpmcmc.files import sealed, signatures
 from dpmcmc.plain import Plain
@@ -200,7 +202,8 @@ class Release(Predicting):
         ``trusted``, the PEM file of a public key, it must also be signed by the holder of that key: without, whoever
         can change the file can change receipts and draws as well.
         """
-        return cls.of_content(files.read(Path(path)), path, trusted)
+        path = Path(instance("path", path, (str, os.PathLike), "the path of a saved release"))
+        return cls.of_content(files.read(path), path, trusted)
 
     @classmethod
     def of_content(cls, content: bytes, path: str | Path, trusted: str | Path | None = None) -> Release:

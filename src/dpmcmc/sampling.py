@@ -16,6 +16,7 @@ from dpmcmc.privacy import SUBSTITUTION, Budget, check_relation
 from dpmcmc.randomness import check_seed
 from dpmcmc.receipts import receipts_of
 from dpmcmc.release import Release
+from dpmcmc.running import check_kept
 
 
 def sample(
@@ -74,6 +75,7 @@ def sample(
     _check_settings(model, method, draws, chains, temperature, spent)
     check_seed(seed)
     truth("progress", progress)
+    check_kept(ledger, save_to)
     posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
     made = plan(
         posterior.model,

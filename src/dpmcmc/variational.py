@@ -34,7 +34,7 @@ from dpmcmc.privacy import SUBSTITUTION, Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource, check_seed
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
-from dpmcmc.running import run_paid
+from dpmcmc.running import check_kept, run_paid
 from dpmcmc.sources import like
 
 CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
@@ -68,6 +68,18 @@ class Fit:
         event = self.receipts[-1].event
         assert event is not None
         return event
+
+    def check(self) -> None:
+        """Refuse (ValueError) a fit whose parts are not of one fit, or whose guarantee its receipts do not pay for."""
+        size = sum(np.size(leaf) for leaf in jax.tree.leaves(self.position))
+        if self.mean.shape != (size,) or self.root.shape != (size, size):
+            raise ValueError(f"{size} parameters have a mean of {self.mean.shape} and a root of {self.root.shape}")
+        if not all(part.dtype == np.float64 and np.isfinite(part).all() for part in (self.mean, self.root)):
+            raise ValueError("its mean and root must be finite numbers of type float64")
+        if not self.receipts or self.receipts[-1].event is None:
+            raise ValueError("it has no receipt of what it did")
+        if self.guarantee is not None:
+            check_guarantee(self.guarantee, self.receipts)
 
     def __str__(self) -> str:
         promise = f"{self.guarantee}" if self.guarantee else "NO PRIVACY GUARANTEE (made with seed=)"
@@ -104,8 +116,7 @@ class Fit:
                 None if about["guarantee"] is None else Guarantee.from_dict(about["guarantee"]),
                 str(about["method"]),
             )
-            if fit.guarantee is not None:
-                check_guarantee(fit.guarantee, fit.receipts)
+            fit.check()
         except Exception as error:  # the digest is right, so somebody made it like this
             fault = str(error) or type(error).__name__
             raise files.FileError(f"{path} is not a fit that dpmcmc saved: {fault}") from error
@@ -196,6 +207,7 @@ def dpvi(
     steps, full_rank = whole("steps", steps), truth("full_rank", full_rank)
     positive("clip", clip)
     check_seed(seed)
+    check_kept(ledger, save_to)
     receipts_of(spent)
     posterior = Posterior.check(model, data, temperature)
     n = posterior.n

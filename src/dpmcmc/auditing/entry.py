@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dpmcmc.algorithms import ALGORITHMS
-from dpmcmc.arguments import truth, whole
+from dpmcmc.arguments import shown, truth, whole
 from dpmcmc.auditing import worst
 from dpmcmc.auditing.algorithms import EMPTIED, RARE, experiments_of
 from dpmcmc.auditing.chains import experiment_of
@@ -104,7 +104,10 @@ def _experiments(what: Any, claim: Any, neighbours: Neighbours | None, relation:
     if isinstance(what, Experiment):
         return [what]
     if not isinstance(what, str):
-        return list(what)
+        several = list(what) if isinstance(what, Iterable) else []
+        if not several or not all(isinstance(one, Experiment) for one in several):
+            raise TypeError(f"what must be the name of a mechanism, a kernel or experiments, got {shown(what)}")
+        return several
     if what == "all":
         return [one for name in guaranteed(relation) for one in _experiments(name, None, None, relation)]
     named = MECHANISMS if relation == SUBSTITUTION else UNDER_ZERO_OUT

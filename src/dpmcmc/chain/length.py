@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -163,13 +163,9 @@ def _too_small(request: Request, event: Event, budget: Budget, steps: int, cost:
     fits = [f"epsilon = {cost:.3g}"]
     if steps > 1 and (most := int(privacy.max_steps(event, budget.epsilon, budget.delta)) // chains):
         fits.append(f"steps = {most} (draws and warm-up together)")
-    if shift := getattr(event, "shift", None):
-        smaller = privacy.calibrate(
-            lambda small: Repeat(replace(event, shift=small), max(steps, 1) * chains),  # type: ignore[call-arg]
-            budget,
-            bracket=(1e-9 * shift, shift),
-            tolerance=0.01,
-        )
+    price = privacy.zcdp(event) * max(steps, 1) * chains
+    if (shift := getattr(event, "shift", None)) and math.isfinite(price):
+        smaller = shift * math.sqrt(privacy.zcdp_limit(budget.epsilon, budget.delta) / price)  # zCDP is as its square
         clips = privacy.reach(budget.relation) * temperature
         fits.append(f"a clip of {smaller / clips:.2g} (now {shift / clips:.2g})")
     return (

@@ -96,11 +96,20 @@ class Book:
             self.admitted.update(entry.records)
 
     def knows(self, receipt: Receipt) -> bool:
-        """Whether a receipt was charged here, or stands for what was charged up to one of the entries."""
-        saved = _text(receipt.to_dict())
-        if saved in self.receipts:
+        """Whether a receipt was charged here, or stands for all that was charged up to one of the entries."""
+        saved = receipt.to_dict()
+        if _text(saved) in self.receipts:
             return True
-        return any(receipt.purpose == self.up_to(number) for number in range(len(self.entries)))
+        numbers = [number for number in range(len(self.entries)) if receipt.purpose == self.up_to(number)]
+        return any(saved == self._balance_at(number).receipt(receipt.purpose).to_dict() for number in numbers)
+
+    def _balance_at(self, number: int) -> Balance:
+        """What entries 0 to ``number`` add up to."""
+        balance = Balance(self.balance.budget, self.balance.unit)
+        for at, entry in self.reservations:
+            if at <= number:
+                balance.add(entry.zcdp, Arithmetic(entry.log_error, entry.tail))
+        return balance
 
     def up_to(self, number: int) -> str:
         """What a receipt is called that stands for all entries up to ``number``."""

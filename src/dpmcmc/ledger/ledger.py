@@ -165,7 +165,7 @@ class Ledger:
                 if isinstance(entry, Settlement) and entry.of == number and not entry.file
             ]
             if not kept:
-                raise LedgerError(f"the ledger keeps no release of entry {number}; print it to see which it keeps")
+                raise LedgerError(f"the ledger keeps no release of entry {number!r}; print it to see which it keeps")
             content = self._content(connection, *kept[-1])
         try:
             with Path(path).open("xb") as file:
@@ -288,6 +288,6 @@ class Ledger:
 
 
 def _check_file(connection: Connection) -> None:
-    found = connection.exec_driver_sql("PRAGMA quick_check").scalar()
+    found = connection.exec_driver_sql("PRAGMA integrity_check").scalar()  # of indices too, by which entries are found
     if found != "ok":
         raise LedgerDamaged("the file is damaged, as SQLite finds by its own check")

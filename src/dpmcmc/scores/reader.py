@@ -51,6 +51,9 @@ class Reader:
         self.model, self.n = model, posterior.n
         self._records, self._keys, self._spending = posterior.records, keys, Spending(rule)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a Reader holds private records and the keys of their noise, and cannot be copied or pickled")
+
     @property
     def mu(self) -> float:
         """What all releases have together."""
