@@ -62,6 +62,8 @@ class Release(Predicting):
     def __post_init__(self) -> None:
         if isinstance(declaration := getattr(self.model, "declaration", None), str):
             object.__setattr__(self, "settings", self.settings | {"declaration": declaration})
+        if isinstance(study := getattr(self.model, "study", None), dict):
+            object.__setattr__(self, "settings", self.settings | {"study": study})
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"model": None}  # models may hold functions, which cannot be pickled

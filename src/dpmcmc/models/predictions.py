@@ -71,11 +71,15 @@ class Predictions(ABC):
         import pandas as pd
 
         x = self.rows_of(table)
-        found = _by_rows(_summary, self._expected, _flat(self.draws_of(release)), x)
+        found = self.expected_at(self.draws_of(release), x)
         if not self.likelihood.classes:
             return pd.DataFrame(found, columns=COLUMNS)
         index = pd.MultiIndex.from_product([range(len(x)), self.likelihood.classes], names=["row", self.outcome])
         return pd.DataFrame(found.reshape(-1, len(COLUMNS)), index, COLUMNS)
+
+    def expected_at(self, draws: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+        """Mean, sd and 90 % interval of the expected outcome, on the last axis, of rows of covariates in [−1, 1]."""
+        return _by_rows(_summary, self._expected, _flat(draws), x)
 
     def posterior_predictive(self, release: Any, table: Any, seed: int = 0) -> np.ndarray:
         """Draws (draw, row) of a new outcome for each row of a public table, one for each draw of the release.
