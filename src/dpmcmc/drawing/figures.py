@@ -92,9 +92,11 @@ def forest(
             axis.axvline(0, color=FAINT, linewidth=0.8, linestyle=(0, (3, 2)), zorder=0)
         for place, row in enumerate(rows):
             axis.text(low, place - 0.30, shortened(row.label), va="center", ha="left", fontsize=8.5)
-            if beside is not None:
-                _bar(axis, beside[place].quantiles, place + 0.30, OTHER if names[1] != "prior" else FAINT, thin=True)
-            _bar(axis, row.quantiles, place + 0.08, ACCENT)
+            if beside is not None and names[1] == "prior":
+                _band(axis, beside[place].quantiles, place + 0.12)
+            elif beside is not None:
+                _bar(axis, beside[place].quantiles, place + 0.28, OTHER)
+            _bar(axis, row.quantiles, place + (0.12 if names[1] == "prior" else 0.02), ACCENT)
         axis.set(xlim=(low, high), ylim=(len(rows) - 0.35, -0.72), yticks=[], xlabel=axis_label)
         for side in ("left", "right", "top"):
             axis.spines[side].set_visible(False)
@@ -105,21 +107,27 @@ def forest(
     return figure
 
 
-def _bar(axis: Any, quantiles: Sequence[float], at: float, color: str, thin: bool = False) -> None:
+def _bar(axis: Any, quantiles: Sequence[float], at: float, color: str) -> None:
     least, low, middle, high, most = quantiles
     axis.plot([least, most], [at, at], color=color, linewidth=1.2, solid_capstyle="butt")
-    axis.plot([low, high], [at, at], color=color, linewidth=2.2 if thin else 4.2, solid_capstyle="butt")
-    axis.plot([middle], [at], "o", color=color, markersize=3.2 if thin else 5, markeredgewidth=0)
+    axis.plot([low, high], [at, at], color=color, linewidth=4.2, solid_capstyle="butt")
+    axis.plot([middle], [at], "o", color=color, markersize=5, markeredgewidth=0)
+
+
+def _band(axis: Any, quantiles: Sequence[float], at: float) -> None:
+    """A prior, behind what became of it."""
+    axis.plot([quantiles[0], quantiles[4]], [at, at], color=FAINT, alpha=0.28, linewidth=10, solid_capstyle="butt")
 
 
 def _legend(axis: Any, names: tuple[str, str]) -> None:
     from matplotlib.lines import Line2D
 
-    colors = (ACCENT, OTHER if names[1] != "prior" else FAINT)
-    widths = (4.2, 2.2)
+    prior = names[1] == "prior"
     handles = [
-        Line2D([], [], color=color, linewidth=width, marker="o", markersize=4, label=name)
-        for color, width, name in zip(colors, widths, names, strict=True)
+        Line2D([], [], color=ACCENT, linewidth=4.2, marker="o", markersize=5, label=names[0]),
+        Line2D([], [], color=FAINT, alpha=0.28, linewidth=10, label="prior, 90 %")
+        if prior
+        else Line2D([], [], color=OTHER, linewidth=4.2, marker="o", markersize=5, label=names[1]),
     ]
     axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=8.5)
 
@@ -129,6 +137,13 @@ def _limits(rows: Sequence[Sequence[float]]) -> tuple[float, float]:
     low, high = min(low, 0.0), max(high, 0.0)
     pad = 0.08 * ((high - low) or 1.0)
     return low - pad, high + pad
+
+
+def _room(rows: np.ndarray) -> tuple[float, float]:
+    """Limits that show the posterior; priors are mostly far wider, and are cut off."""
+    low, high = float(rows[:, 2].min()), float(rows[:, 3].max())
+    pad = 0.6 * ((high - low) or abs(high) or 1.0)
+    return (max(low - pad, 0.0) if low >= 0 else low - pad), high + pad
 
 
 def densities(draws: Mapping[str, np.ndarray], *, figure: Any = None) -> Any:
@@ -157,7 +172,7 @@ def curve(
 ) -> Any:
     """A curve over a logarithmic axis with a band, and the place where one stands."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     with styled():
         figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
@@ -168,8 +183,9 @@ def curve(
         axis.annotate("this release", here, textcoords="offset points", xytext=(7, 7), color=OTHER)
         axis.set(xscale="log", yscale="log", xlabel=labels[0], ylabel=labels[1], xlim=(x[0], x[-1]))
         for each in (axis.xaxis, axis.yaxis):
+            each.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            each.set_minor_locator(NullLocator())
             each.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            each.set_minor_formatter(NullFormatter())
         axis.grid(color=FAINT, alpha=0.35, linewidth=0.5)
         for side in ("right", "top"):
             axis.spines[side].set_visible(False)
@@ -206,7 +222,7 @@ def panels(
             few = len(at) <= 6
             axis.set_xticks(x, [shortened(label)[:14] for label in at] if few else [])
             axis.set_xlim(-0.6, len(at) - 0.4)
-        axis.set(xlabel=shortened(name), ylabel=shortened(y_label))
+        axis.set(xlabel=shortened(name), ylabel=shortened(y_label), ylim=_room(posterior))
         for side in ("right", "top"):
             axis.spines[side].set_visible(False)
         axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=8.5)

@@ -32,12 +32,14 @@ class BudgetCurve:
     epsilon: float
     delta: float
     error: float
+    widening: float
 
     def at(self, factor: float) -> tuple[float, float, float, float]:
-        """ε, error and widening of intervals, and the widest error in the band, at so many times the budget."""
+        """ε, error, widening of intervals, and the largest error in the band, at so many times the budget."""
         error = float(np.interp(math.log(factor * self.epsilon), np.log(self.epsilons), self.errors))
         high = float(np.interp(math.log(factor * self.epsilon), np.log(self.epsilons), self.high))
-        return factor * self.epsilon, error, math.sqrt(1 + error**2), high
+        more = (self.widening**2 - 1) * (error / self.error) ** 2
+        return factor * self.epsilon, error, math.sqrt(1 + more), high
 
     @property
     def table(self) -> list[tuple[float, float, float, float]]:
@@ -46,7 +48,8 @@ class BudgetCurve:
 
 def budget_curve(release: Release) -> BudgetCurve | None:
     """The curve of a release from Gaussian sums; None where its method has no such figure."""
-    error = getattr(release.quality, "mean_error", math.nan)
+    quality: Any = release.quality
+    error = getattr(quality, "mean_error", math.nan)
     from_sums = release.sums is not None and isinstance(error, float) and 0 < error < math.inf
     if release.guarantee is None or not from_sums:
         return None
@@ -55,7 +58,8 @@ def budget_curve(release: Release) -> BudgetCurve | None:
     epsilons = epsilon * np.geomspace(min(FACTORS), max(FACTORS), 41)
     ratios = np.array([here / _mu(float(each), delta, last) for each in epsilons])
     bounds = np.sort(np.stack([ratios ** (1 - DOUBT), ratios ** (1 + DOUBT)]), axis=0)
-    return BudgetCurve(epsilons, error * ratios, error * bounds[0], error * bounds[1], epsilon, delta, error)
+    low, high = error * bounds
+    return BudgetCurve(epsilons, error * ratios, low, high, epsilon, delta, error, quality.widening)
 
 
 def _mu(epsilon: float, delta: float, receipt: Any) -> float:

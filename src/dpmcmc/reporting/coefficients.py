@@ -44,7 +44,7 @@ class Row:
         if self.prior is None:
             return ""
         wide, narrow = (float(np.subtract(*np.quantile(x, [0.95, 0.05]))) for x in (self.prior, self.draws))
-        return f"{wide / narrow:.2g}×" if 0 < narrow and wide / narrow >= 1.1 else "hardly"
+        return f"{short(wide / narrow, 2)}×" if 0 < narrow and wide / narrow >= 1.1 else "hardly"
 
     @property
     def ratio(self) -> str:

@@ -149,8 +149,9 @@ def _noise(release: Release) -> list[tuple[str, str]]:
         "clipped": ("Records whose part in a sum was shortened", "about {:.1%}"),
         "information_error": ("How well the information of the records is known", "to about {:.0%}"),
         "surprise": ("Agreement of the last released sum with those before it", "p = {:.2g}"),
-        "effective_draws": ("Effective draws", "{:.0f}"),
     }
+    if quality.diagnostics:  # the draws are a chain
+        said |= {"effective_draws": ("Effective draws", "{:.0f}"), "r_hat": ("R-hat", "{:.3f}")}
     return [
         (name, form.format(getattr(quality, key)))
         for key, (name, form) in said.items()

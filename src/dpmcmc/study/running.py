@@ -98,6 +98,12 @@ def prepared(study: Study) -> Ready:
     return Ready(study, plan, data, ledger)
 
 
+def price_of(ready: Ready) -> tuple[float, float, float]:
+    """What the run will cost, what the ledger has left before it, and its limit, in zCDP."""
+    balance = _balance(ready.study, ready.ledger)
+    return balance.price(ready.plan.receipts[-1]), balance.left, balance.limit
+
+
 def _balance(study: Study, ledger: Any) -> Any:
     """What the ledger has left; of one that is yet to be made, all of its budget."""
     if ledger is not None:
