@@ -60,8 +60,8 @@ def main() -> None:
         if debugging():
             raise
         typer.echo(
-            f"Error: {type(error).__name__}, which was not foreseen. What it says may show records, and is not printed: "
-            "`dpmcmc --debug ...` prints it, for whoever holds them. What a ledger was charged stays charged.",
+            f"Error: {type(error).__name__}, which was not foreseen. What it says may show records, and is not "
+            "printed: `dpmcmc --debug ...` prints it, for whoever holds them. What a ledger was charged stays charged.",
             err=True,
         )
         sys.exit(UNFORESEEN)

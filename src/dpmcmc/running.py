@@ -12,19 +12,22 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 
 from dpmcmc.files import locked
-from dpmcmc.ledger import Booking, Ledger
 from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.method import NotBegun, RunFailed, posterior_of
 from dpmcmc.models.base import PyTree
+from dpmcmc.notebook import lines_as_html
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import Release
+
+if TYPE_CHECKING:  # a ledger needs a database library, which is an extra
+    from dpmcmc.ledger import Booking, Ledger
 
 
 class Result(Protocol):
@@ -55,6 +58,10 @@ class RunsOnRecords:
     def run(self, posterior: Posterior, source: RandomSource, progress: bool) -> Release:
         """What was planned, on the records, with the coins of ``source``."""
         raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """The plan in a notebook: what it says when it is printed. The first time rehearses it."""
+        return f"<div>{lines_as_html(str(self))}</div>"
 
     def check(self, posterior: Posterior) -> None:
         """Refuse public mistakes that only show with the records' types; nothing is charged yet."""
@@ -139,6 +146,8 @@ def reserve(
     plan: Planned, posterior: Posterior, source: RandomSource, ledger: Ledger, checkpoint: Path | None = None
 ) -> Booking:
     """Charge a plan to a ledger, after refusing what no budget covers."""
+    from dpmcmc.ledger import Ledger
+
     if not isinstance(ledger, Ledger):
         raise TypeError(f"ledger must be a dp.Ledger, got {ledger!r}")
     if source.reproducible:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,6 @@ from dpmcmc.arguments import positive, truth, whole
 from dpmcmc.charge import Purse, check_guarantee, of_releases
 from dpmcmc.files import sealed
 from dpmcmc.geometry import geometry
-from dpmcmc.ledger import Ledger
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, WORDS, GaussianSum, record_gradients
 from dpmcmc.models.base import ModelLike, PyTree, check_model_like
@@ -31,6 +30,9 @@ from dpmcmc.privacy import Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource, check_seed
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
 from dpmcmc.running import run_paid
+
+if TYPE_CHECKING:
+    from dpmcmc.ledger import Ledger
 
 CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
 SMALLEST_RATE = 0.03  # of the last steps, in posterior standard deviations

@@ -11,8 +11,8 @@ WELL, FOUND, MISTAKE, FAILED, DECLINED, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 4,
 
 EXIT_CODES = (
     "Exit codes: 0 all is well; 1 something was found to be wrong (a claim exceeded, a ledger damaged, a release "
-    "refused); 2 a mistake in the call or in a study file, and nothing was charged; 3 a run failed after it was charged; "
-    "4 the answer to a question was no; 5 an error that was not foreseen; 130 interrupted."
+    "refused); 2 a mistake in the call or in a study file, and nothing was charged; 3 a run failed after it was "
+    "charged; 4 the answer to a question was no; 5 an error that was not foreseen; 130 interrupted."
 )
 
 

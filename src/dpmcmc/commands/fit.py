@@ -64,8 +64,8 @@ def costs(ready: Ready) -> str:
     least = getattr(plan, "least_error", None)
     if least is not None:
         lines.append(
-            f"At best, the noise moves posterior means by {least:.2g} posterior standard deviations; mostly it is several "
-            "times as much (`dpmcmc plan` rehearses it)."
+            f"At best, the noise moves posterior means by {least:.2g} posterior standard deviations; mostly it is "
+            "several times as much (`dpmcmc plan` rehearses it)."
         )
     return "\n".join([*lines, _ledger(ready), f"Writes: {study.release} and {study.report}"])
 
@@ -79,19 +79,18 @@ def _ledger(ready: Ready) -> str:
     price, left, limit = price_of(ready)
     where = f"Ledger: {wanted.where}, data set {wanted.dataset!r}"
     if ready.makes_ledger:
-        where += f", new: its budget will be epsilon = {wanted.budget.epsilon:g}, delta = {wanted.budget.delta:g} for ever"
+        where += (
+            f", new: its budget will be epsilon = {wanted.budget.epsilon:g}, delta = {wanted.budget.delta:g} for ever"
+        )
     return (
-        f"{where}.\nCosts {price / limit:.0%} of the ledger's budget; {(left - price) / limit:.0%} will be left for other "
-        "releases of this table."
+        f"{where}.\nCosts {price / limit:.0%} of the ledger's budget; {(left - price) / limit:.0%} will be left for "
+        "other releases of this table."
     )
 
 
 def _told(release: Release, ready: Ready) -> str:
     study = ready.study
-    return (
-        f"\n{release.on_original_scale()}\n\n{release.guarantee}.\n"
-        f"Release: {study.release}\nReport:  {study.report}"
-    )
+    return f"\n{release.on_original_scale()}\n\n{release.guarantee}.\nRelease: {study.release}\nReport:  {study.report}"
 
 
 def _json(release: Release, ready: Ready) -> str:

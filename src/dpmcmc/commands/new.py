@@ -34,5 +34,6 @@ def new(
             typer.echo(dumps({"study": str(out)}))
             return
         typer.echo(
-            f'Written: {out}. Fill in every "..." in it, from public knowledge. Then: dpmcmc plan {out}, dpmcmc fit {out}'
+            f'Written: {out}. Fill in every "..." that the formula needs, from public knowledge. '
+            f"Then: dpmcmc plan {out}, dpmcmc fit {out}"
         )

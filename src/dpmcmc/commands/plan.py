@@ -14,7 +14,12 @@ from dpmcmc.commands.endings import endings
 
 
 def plan(
-    what: Annotated[str, typer.Argument(help="A study file (.toml), or a model: file.py:name or package.module:name.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY_OR_MODEL", help="A study file (.toml), or a model: file.py:name or package.module:name."
+        ),
+    ],
     n: Annotated[
         int | None, typer.Option(help="Number of records or persons (public); of a study, counted if left out.")
     ] = None,

@@ -29,7 +29,9 @@ def loaded(path: Path, key: Path | None) -> tuple[Release, Study | None]:
 
 def report(
     release: Saved,
-    out: Annotated[Path | None, typer.Option(dir_okay=False, help="A new .html file; beside the release if left out.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="A new .html file; beside the release if left out.")
+    ] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger that paid, to say what is left.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Which data set, where the ledger has several.")] = None,
     key: Key = None,
@@ -71,7 +73,9 @@ def predict(
     with endings():
         found, study = loaded(release, key)
         if study is None:
-            raise ValueError(f"{release} was not made by `dpmcmc fit` and keeps no study: predict in Python, with its model")
+            raise ValueError(
+                f"{release} was not made by `dpmcmc fit` and keeps no study: predict in Python, with its model"
+            )
         from dpmcmc.records import CSV
 
         how = study.table
@@ -88,4 +92,6 @@ def predict(
             typer.echo(f"Written: {out}")
         else:
             typer.echo(table.to_string(float_format=lambda value: f"{value:.4g}"))
-            typer.echo(f"Verdict of the release: {found.quality.verdict}. {found.guarantee or 'No guarantee'}.", err=True)
+            typer.echo(
+                f"Verdict of the release: {found.quality.verdict}. {found.guarantee or 'No guarantee'}.", err=True
+            )

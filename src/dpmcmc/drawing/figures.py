@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 INK, FAINT, ACCENT, OTHER = "#1b2430", "#8b97a5", "#0b6bb5", "#b4540a"
-WIDTH = 4.7  # inches: read as they are on a phone, larger elsewhere
-LONGEST = 44  # characters of a label in a picture; tables have them whole
+WIDTH = 4.2  # inches: read as they are on a phone, larger elsewhere
+LONGEST = 40  # characters of a label in a picture; tables have them whole
 _STYLE = {
     "text.parse_math": False,  # a column may be called $x$
     "font.family": "sans-serif",
-    "font.size": 8.5,
+    "font.size": 9,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
     "axes.linewidth": 0.6,
@@ -88,10 +88,9 @@ def forest(
         figure.set_size_inches(WIDTH, height)
         axis = figure.add_subplot()
         low, high = _limits([row.quantiles for row in rows])
-        if low < 0 < high:
-            axis.axvline(0, color=FAINT, linewidth=0.8, linestyle=(0, (3, 2)), zorder=0)
         for place, row in enumerate(rows):
-            axis.text(low, place - 0.30, shortened(row.label), va="center", ha="left", fontsize=8.5)
+            axis.plot([0, 0], [place - 0.1, place + 0.42], color=FAINT, linewidth=0.9, zorder=0)
+            axis.text(low, place - 0.30, shortened(row.label), va="center", ha="left", fontsize=9)
             if beside is not None and names[1] == "prior":
                 _band(axis, beside[place].quantiles, place + 0.12)
             elif beside is not None:
@@ -129,7 +128,7 @@ def _legend(axis: Any, names: tuple[str, str]) -> None:
         if prior
         else Line2D([], [], color=OTHER, linewidth=4.2, marker="o", markersize=5, label=names[1]),
     ]
-    axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=8.5)
+    axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=9)
 
 
 def _limits(rows: Sequence[Sequence[float]]) -> tuple[float, float]:
@@ -160,7 +159,7 @@ def densities(draws: Mapping[str, np.ndarray], *, figure: Any = None) -> Any:
             least, middle, most = np.quantile(flat, [0.05, 0.5, 0.95])
             for at, style in ((least, (0, (3, 2))), (middle, "-"), (most, (0, (3, 2)))):
                 axis.axvline(at, color=INK, linewidth=0.9, linestyle=style)
-            axis.set_title(shortened(name), fontsize=8.5, loc="left")
+            axis.set_title(shortened(name), fontsize=9, loc="left")
             axis.set(yticks=[])
             for side in ("left", "right", "top"):
                 axis.spines[side].set_visible(False)
@@ -168,7 +167,11 @@ def densities(draws: Mapping[str, np.ndarray], *, figure: Any = None) -> Any:
 
 
 def curve(
-    x: np.ndarray, y: np.ndarray, band: tuple[np.ndarray, np.ndarray], here: tuple[float, float], labels: tuple[str, str]
+    x: np.ndarray,
+    y: np.ndarray,
+    band: tuple[np.ndarray, np.ndarray],
+    here: tuple[float, float],
+    labels: tuple[str, str],
 ) -> Any:
     """A curve over a logarithmic axis with a band, and the place where one stands."""
     from matplotlib.figure import Figure
@@ -210,14 +213,14 @@ def panels(
         figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
         axis = figure.add_subplot()
         x = np.arange(len(at)) if levels else np.asarray(at, dtype=float)
-        for rows, color, label, shift in ((prior, FAINT, "prior", 0.12), (posterior, ACCENT, "posterior", -0.12)):
-            mean, low, high = rows[:, 0], rows[:, 2], rows[:, 3]
-            if levels:
-                axis.vlines(x + shift, low, high, color=color, linewidth=2)
-                axis.plot(x + shift, mean, "o", color=color, markersize=5, label=label)
-            else:
-                axis.fill_between(x, low, high, color=color, alpha=0.3, linewidth=0)
-                axis.plot(x, mean, color=color, linewidth=2, label=label)
+        if levels:
+            axis.vlines(x, prior[:, 2], prior[:, 3], color=FAINT, alpha=0.28, linewidth=16, label="prior, 90 %")
+            axis.vlines(x, posterior[:, 2], posterior[:, 3], color=ACCENT, linewidth=2)
+            axis.plot(x, posterior[:, 0], "o", color=ACCENT, markersize=5, label="posterior")
+        else:
+            axis.fill_between(x, prior[:, 2], prior[:, 3], color=FAINT, alpha=0.28, linewidth=0, label="prior, 90 %")
+            axis.fill_between(x, posterior[:, 2], posterior[:, 3], color=ACCENT, alpha=0.3, linewidth=0)
+            axis.plot(x, posterior[:, 0], color=ACCENT, linewidth=2, label="posterior")
         if levels:
             few = len(at) <= 6
             axis.set_xticks(x, [shortened(label)[:14] for label in at] if few else [])
@@ -225,5 +228,5 @@ def panels(
         axis.set(xlabel=shortened(name), ylabel=shortened(y_label), ylim=_room(posterior))
         for side in ("right", "top"):
             axis.spines[side].set_visible(False)
-        axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=8.5)
+        axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=9)
     return figure

@@ -98,7 +98,7 @@ def column_of(settings: Any, place: str) -> Column:
         if name not in SETTINGS[type_name]:
             allowed = ", ".join(("type", *SETTINGS[type_name]))
             raise ValueError(f"{place}.{name} = {value!r} is not a setting of type {type_name}; allowed: {allowed}")
-        if value == PLACE or (isinstance(value, list) and PLACE in value):
+        if _unfilled(name, value):
             raise ValueError(f"{place}.{name} = {value!r} is still to be filled in, from public knowledge")
     needed = _NEEDED.get(type_name)
     if needed and needed not in given:
@@ -107,6 +107,13 @@ def column_of(settings: Any, place: str) -> Column:
         return _made(type_name, given)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{place}: {error}") from None
+
+
+def _unfilled(name: str, value: Any) -> bool:
+    """Whether a value is still that of a skeleton; elsewhere, and among other levels, "..." may be a value itself."""
+    return (name == "bounds" and isinstance(value, list) and PLACE in value) or (
+        name in ("bounds", "levels") and value in (PLACE, [PLACE])
+    )
 
 
 def _made(type_name: str, given: dict[str, Any]) -> Column:

@@ -1,4 +1,4 @@
-"""What a release says of each parameter, on the scale of the table where its model knows that, and what the prior did."""
+"""What a release says of each parameter, on the scale of the table where its model knows that, and its prior."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from dpmcmc.release import Release
 from dpmcmc.reporting.numbers import short, span
 
 PRIOR_DRAWS = 4000
-RATIOS = {"bernoulli": "odds ratio", "ordinal": "odds ratio", "poisson": "rate ratio", "negative binomial": "rate ratio"}
+RATIOS = {
+    "bernoulli": "odds ratio",
+    "ordinal": "odds ratio",
+    "poisson": "rate ratio",
+    "negative binomial": "rate ratio",
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Row:
         if self.prior is None:
             return ""
         wide, narrow = (float(np.subtract(*np.quantile(x, [0.95, 0.05]))) for x in (self.prior, self.draws))
-        return f"{short(wide / narrow, 2)}×" if 0 < narrow and wide / narrow >= 1.1 else "hardly"
+        return f"{short(wide / narrow, 2)}×" if narrow > 0 and wide / narrow >= 1.1 else "hardly"
 
     @property
     def ratio(self) -> str:
@@ -52,7 +57,8 @@ class Row:
         if self.reach is None:
             return ""
         with np.errstate(over="ignore"):
-            return f"{short(float(np.exp(np.median(self.draws))))} ({span(*np.exp(np.quantile(self.draws, [0.05, 0.95])))})"
+            low, middle, high = (short(float(value), 4) for value in np.exp(np.quantile(self.draws, [0.05, 0.5, 0.95])))
+        return f"{middle} ({low} to {high})"
 
 
 def rows_of(release: Release) -> list[Row]:
@@ -129,7 +135,7 @@ def effects(release: Release, most: int) -> list[tuple[str, list[Any], np.ndarra
     found = []
     for name in model.inputs[:most]:
         column = model.schema[name]
-        codes = np.arange(column.n_levels) if column.labels else np.linspace(*column.bounds, 25)
+        codes = np.arange(column.n_levels) if column.labels else np.linspace(column.bounds[0], column.bounds[1], 25)
         at: dict[str, np.ndarray] = {each: np.full(len(codes), _centre(model.schema[each])) for each in model.inputs}
         x = model.covariates_of(at | {name: codes.astype(float)})
         shown: list[Any] = list(column.labels) if column.labels else list(codes)

@@ -42,10 +42,10 @@ def _column(places: Places, name: str, settings: Any) -> Any:
 
 def _located(places: Places, path: tuple[str, ...], settings: dict[str, Any], said: str) -> StudyError:
     """The mistake at the setting that it speaks of: ".type = 3 is not …", "bounds must be …"."""
-    named = re.match(r"\.(?P<key>\w+) = ", said) or re.match(r"(?:: )?(?:with )?(?P<key>\w+)", said)
-    setting = named["key"] if named and named["key"] in settings else None
-    if setting is None:
-        setting = next((each for each in settings if re.search(rf"\b{each}\b", said)), None)
+    spoken = (r"^\.(\w+) = ", r"\b(\w+) must\b", r"^(?:: )?(\w+)")
+    named = [found[1] for pattern in spoken if (found := re.search(pattern, said)) and found[1] in settings]
+    named += [each for each in settings if re.search(rf"\b{each}\b", said)]
+    setting = None if " has no " in f" {said}" or not named else named[0]
     said = re.sub(r"^\.\w+ = .*? (?=is not|is still)", "", said).removeprefix(": ").strip()
     problem, _, allowed = said.partition("; allowed: ")
     kind = settings.get("type")

@@ -41,7 +41,7 @@ class Places:
         lines = self.text.splitlines()
         if not number.isdigit() or not 0 < int(number) <= len(lines):
             return said
-        return f"{said}, which is {shown(lines[int(number) - 1].strip())}; allowed: lines such as key = \"text\""
+        return f'{said}, which is {shown(lines[int(number) - 1].strip())}; allowed: lines such as key = "text"'
 
     @cached_property
     def lines(self) -> dict[tuple[str, ...], int]:

@@ -41,7 +41,7 @@ def regression_of(
     said: dict[str, Any] = {}
 
     def built(stated: Mapping[str, Normal]) -> StudyRegression:
-        of_family = {name: said[name] for name in ("sigma", "df") if name in said}
+        of_family: dict[str, Any] = {name: said[name] for name in ("sigma", "df") if name in said}
         return StudyRegression(
             formula, schema, family, dict(stated), said.get("offset"), said.get("weights"), of_family, study
         )

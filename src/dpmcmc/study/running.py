@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpmcmc.charge import OverBudget
 from dpmcmc.method import Plan
 from dpmcmc.privacy import Budget
 from dpmcmc.receipts import RECORD
@@ -56,8 +57,12 @@ def counted(study: Study) -> int:
 
 def planned(study: Study, n: int, budget: Budget | None = None) -> Plan:
     """The plan of the study for ``n`` records or persons."""
-    with mistakes_at(study.places, ("privacy", "epsilon"), "a budget that pays for a release"):
+    try:
         return make_plan(study.model, n, study.budget if budget is None else budget)
+    except OverBudget as error:
+        raise study.places.error(("privacy", "epsilon"), str(error), "a budget that pays for a release") from None
+    except ValueError as error:
+        raise study.places.error(("model", "formula"), str(error), "what the message names") from None
 
 
 @dataclass(frozen=True)

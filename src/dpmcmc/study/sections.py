@@ -104,7 +104,9 @@ def read(places: Places) -> dict[str, dict[str, Any]]:
     return found | {name: content.get(name, {}) for name in OWN}
 
 
-def _section(places: Places, path: tuple[str, ...], given: Mapping[str, Any], keys: Mapping[str, Key]) -> dict[str, Any]:
+def _section(
+    places: Places, path: tuple[str, ...], given: Mapping[str, Any], keys: Mapping[str, Key]
+) -> dict[str, Any]:
     for name, value in given.items():
         if name not in keys:
             raise places.error((*path, name), f"there is no such key{_meant(name, keys)}", ", ".join(keys))

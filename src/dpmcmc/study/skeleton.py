@@ -27,7 +27,9 @@ def new_study(table: str | os.PathLike[str], file: str | os.PathLike[str] = "stu
     path = Path(os.fspath(table))
     columns = Schema.skeleton(table)
     stem = path.stem or "study"
-    return "\n".join([_head(path, Path(file), stem), *_csv(table), _model(), _privacy(), _ledger(stem), _output(stem), columns])
+    return "\n".join(
+        [_head(path, Path(file), stem), *_csv(table), _model(), _privacy(), _ledger(stem), _output(stem), columns]
+    )
 
 
 def _head(path: Path, file: Path, stem: str) -> str:
@@ -54,10 +56,10 @@ def _csv(table: Any) -> list[str]:
 
 
 def _model() -> str:
-    families = "\n".join(f'#   {literal(name):<16}{about}' for name, about in _FAMILIES)
+    families = "\n".join(f"#   {literal(name):<16}{about}" for name, about in _FAMILIES)
     return f"""\
 [model]
-formula = "{PLACE}"  # outcome ~ columns, such as "visits ~ age + plan"; age:plan is a product, `odd name` needs backquotes
+formula = "{PLACE}"  # outcome ~ columns, such as "visits ~ age + plan"; `odd name` needs backquotes
 family = "{PLACE}"   # what the outcome is:
 {families}
 
