@@ -13,6 +13,7 @@ from dpmcmc.release import Release
 from dpmcmc.reporting.numbers import short, span
 
 PRIOR_DRAWS = 4000
+LEVELS = 12  # of a column whose effect is drawn
 RATIOS = {
     "bernoulli": "odds ratio",
     "ordinal": "odds ratio",
@@ -131,16 +132,21 @@ def effects(release: Release, most: int) -> list[tuple[str, list[Any], np.ndarra
     model: Any = release.model
     if not hasattr(model, "expected_at") or not hasattr(model, "covariates_of") or model.likelihood.classes:
         return []
-    after, before = model.draws_of(release), prior_draws(model, 1000)
-    found = []
-    for name in model.inputs[:most]:
+    after = model.draws_of(release)
+    before = prior_draws(model, next(iter(after.values())).size)
+    drawn = [name for name in model.inputs if model.schema[name].n_levels <= LEVELS][:most]
+    rows, shown = [], []
+    for name in drawn:
         column = model.schema[name]
         codes = np.arange(column.n_levels) if column.labels else np.linspace(column.bounds[0], column.bounds[1], 25)
         at: dict[str, np.ndarray] = {each: np.full(len(codes), _centre(model.schema[each])) for each in model.inputs}
-        x = model.covariates_of(at | {name: codes.astype(float)})
-        shown: list[Any] = list(column.labels) if column.labels else list(codes)
-        found.append((name, shown, model.expected_at(after, x), model.expected_at(before, x)))
-    return found
+        rows.append(model.covariates_of(at | {name: codes.astype(float)}))
+        shown.append(list(column.labels) if column.labels else list(codes))
+    if not drawn:
+        return []
+    ends = np.cumsum([len(each) for each in rows])[:-1]
+    found = [np.split(each, ends) for each in model.expected_at([after, before], np.concatenate(rows))]
+    return list(zip(drawn, shown, *found, strict=True))
 
 
 def _centre(column: Any) -> float:
