@@ -53,12 +53,14 @@ bounds = [0, 25]
 [columns.good_health]  # self-rated; excellent is the base
 type = "boolean"
 """
-FILES = ("study.toml", "visits.csv", "ledger.db", "release.npz", "report.html", "forest.png", "forest.svg")
+FILES = ("study.toml", "visits.csv", "ledger.db", "release.npz", "report.html", "forest.png")
 LABELS = {
-    "log_coinsurance": "Paying all oneself, not nothing",
-    "chronic_diseases": "Chronic diseases: 25, not none",
-    "good_health[true]": "Health good, not excellent",
+    "log_coinsurance": "Paying all of it oneself, not nothing",
+    "chronic_diseases": "Ten more chronic diseases (an index)",
+    "good_health[true]": "In good health, not excellent",
 }
+REACH = {"log_coinsurance": 4.6152, "chronic_diseases": 10.0, "good_health[true]": 1.0}
+ODDS = (0.6, 0.8, 1.0, 1.25, 1.5, 2.0)
 
 
 def demo(
@@ -146,11 +148,11 @@ def _picture(release: Release, names: list[str], mean: np.ndarray, std: np.ndarr
     from dpmcmc.drawing import Interval, forest
     from dpmcmc.receipts import round_up
 
-    draws, reach = release.on_original_scale().draws, {"log_coinsurance": 4.6152, "chronic_diseases": 25.0}
+    draws = release.on_original_scale().draws
     normal = np.array([-1.645, -0.674, 0.0, 0.674, 1.645])
-    private = [Interval.of(LABELS[name], reach.get(name, 1.0) * draws[name]) for name in LABELS]
+    private = [Interval.of(LABELS[name], REACH[name] * draws[name]) for name in LABELS]
     plain = [
-        Interval(LABELS[name], tuple(reach.get(name, 1.0) * (mean[at] + std[at] * normal)))  # type: ignore[arg-type]
+        Interval(LABELS[name], tuple(REACH[name] * (mean[at] + std[at] * normal)))  # type: ignore[arg-type]
         for at, name in enumerate(names)
         if name in LABELS
     ]
@@ -160,8 +162,10 @@ def _picture(release: Release, names: list[str], mean: np.ndarray, std: np.ndarr
         private,
         plain,
         names=(name, "without privacy"),
-        axis_label="change of the log odds of a doctor visit in the year",
+        axis_label=f"odds of a doctor visit in the year; 50 and 90 % intervals\n"
+        f"RAND Health Insurance Experiment, {release.settings['n']:,} person-years",
         title="Who saw a doctor?",
     )
+    figure.axes[0].set_xticks([float(np.log(odds)) for odds in ODDS], [f"×{odds:g}" for odds in ODDS])
     figure.savefig(out / "forest.png", dpi=220)
     return out / "forest.png"

@@ -56,6 +56,7 @@ def report(
 
 def html(release: Release, *, title: str = "Private posterior", ledger: Any = None) -> str:
     """The report as text. Every string of the release, the study and the ledger is escaped."""
+    check_installed()
     engine = jinja()
     environment = engine.Environment(
         loader=engine.PackageLoader("dpmcmc.reporting"),
