@@ -49,13 +49,13 @@ LEVELS = [
     "$\\frac{",
     "{{ 7 * 7 }} {% raise %}",
     "]]></style></svg><script>alert(2)</script>",
-    *(f"level {number}" for number in range(190)),
+    *(f"level {number}" for number in range(194)),
 ]
 OUTCOME, COLUMN = "<script>alert('outcome')</script>", "</title><script>alert(document.domain)</script>"
 
 
-def hostile() -> str:
-    """A study with nearly 200 coefficients whose names are markup, very long, or written from the right."""
+def hostile(levels: int = 200) -> str:
+    """A study with about so many coefficients whose names are markup, very long, or written from the right."""
     from dpmcmc.records.toml import literal
 
     return f"""\
@@ -82,5 +82,5 @@ bounds = [0, 1]
 unit = "<i>unit</i>"
 [columns.place]
 type = "category"
-levels = {literal(LEVELS)}
+levels = {literal(LEVELS[:levels])}
 """

@@ -1,12 +1,15 @@
 """The report: what it must say, and that no name in a study becomes markup."""
 
 import dataclasses
+import json
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import dpmcmc as dp
+from dpmcmc.cli import app
 from dpmcmc.reporting import html
 from dpmcmc.reporting.budgets import budget_curve
 from dpmcmc.scores.sums import ScoreSums
@@ -132,16 +135,18 @@ def test_a_larger_budget_buys_less_noise(paid):
     assert budget_curve(dataclasses.replace(paid, guarantee=None)) is None
 
 
-def test_a_hostile_study_is_shown_whole_and_harmless():
-    release = release_of(hostile())
+@pytest.mark.parametrize("levels", [30, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_hostile_study_is_shown_whole_and_harmless(levels):
+    release = release_of(hostile(levels))
     page = checked(html(release, title="<script>alert('title')</script> مرحبا"))
     assert OUTCOME in page.text
     assert COLUMN in page.text
-    for level in LEVELS[1:]:
+    for level in LEVELS[1:levels]:
         assert " ".join(f"place[{level}]".split()) in page.text
     assert "{{ 7 * 7 }}" in page.text
     assert "<i>unit</i>" in page.text
-    assert page.text.count("Forest plot of the coefficients") == 9  # 197 rows, 24 a picture
+    assert page.text.count("Forest plot of the coefficients") == -(-levels // 24)  # 24 rows a picture
+    assert len(release.on_original_scale().draws) == levels + 1
 
 
 def test_other_releases_have_a_report_too():
@@ -152,7 +157,7 @@ def test_other_releases_have_a_report_too():
 
 
 def test_a_release_is_small_and_escaped_in_a_notebook():
-    shown = release_of(hostile())._repr_html_()
+    shown = release_of(hostile(60))._repr_html_()
     page = Page(shown)
     assert not {"script", "img", "b", "i"} & {tag for tag, _ in page.elements}
     assert "… and" in page.text
@@ -183,3 +188,31 @@ def test_the_report_is_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(dp.FileError):
         dp.report(release, tmp_path / "nowhere" / "a.html")
     assert dp.report(release, tmp_path / "a.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_saved_release_is_enough_for_its_report_and_predictions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    release_of().save("release.npz")
+    said = CliRunner().invoke(app, ["report", "release.npz"])
+    assert said.exit_code == 0, said.output
+    page = checked((tmp_path / "release.html").read_text(encoding="utf-8"))
+    assert "Visits" in page.text
+    assert "visits ~ age + plan + log(income)" in page.text
+    assert CliRunner().invoke(app, ["report", "release.npz"]).exit_code == 2  # it is there now
+    (tmp_path / "new.csv").write_text("age,plan,income\n30,free,20\n60,full,80\n")
+    said = CliRunner().invoke(app, ["predict", "release.npz", "new.csv", "--json"])
+    assert said.exit_code == 0, said.output
+    found = json.loads(said.stdout)
+    assert [row["row"] for row in found] == [0, 1]
+    expected = release_of().predict({"age": [30, 60], "plan": ["free", "full"], "income": [20.0, 80.0]})
+    np.testing.assert_allclose([row["mean"] for row in found], expected["mean"], rtol=1e-6)
+
+
+def test_a_release_of_another_kind_says_that_it_keeps_no_study(tmp_path):
+    release = dataclasses.replace(release_of(), model=None)
+    release.settings.pop("study")
+    release.save(tmp_path / "release.npz")
+    (tmp_path / "new.csv").write_text("age\n30\n")
+    said = CliRunner().invoke(app, ["predict", str(tmp_path / "release.npz"), str(tmp_path / "new.csv")])
+    assert said.exit_code == 2
+    assert "keeps no study" in said.output

@@ -83,7 +83,7 @@ def forest(
     from matplotlib.figure import Figure
 
     with styled():
-        height = 0.62 + 0.42 * len(rows) + (0.3 if title else 0)
+        height = 0.62 + (0.42 if names[1] == "prior" else 0.58) * len(rows) + (0.3 if title else 0)
         figure = Figure(figsize=(WIDTH, height), layout="constrained") if figure is None else figure
         figure.set_size_inches(WIDTH, height)
         axis = figure.add_subplot()

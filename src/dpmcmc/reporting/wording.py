@@ -61,6 +61,7 @@ def receipts(release: Release) -> list[dict[str, Any]]:
             "delta": round_up(receipt.delta),
             "whom": whom(receipt.unit),
             "relation": receipt.relation,
+            "reproducible": receipt.reproducible,
         }
         for receipt in release.receipts
     ]
