@@ -23,8 +23,8 @@ lint: .venv/test.stamp .venv/lint.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: .venv/test.stamp         ## speed against a bare likelihood pass
-	$(BIN)/python benchmarks/speed.py
+bench: .venv/test.stamp         ## speed against peers and bare passes; makes docs/results/speed.md
+	$(BIN)/python -m benchmarks
 
 .venv/test.stamp: pyproject.toml experiments/pyproject.toml
 	test -d .venv || $(PYTHON) -m venv .venv
