@@ -23,7 +23,7 @@ def edited(study: str, block: str) -> str:
         own = re.search(rf"^{re.escape(header)}\n(?:[^\n\[].*\n?)*", study, flags=re.M)
         assert own, f"the study has no section {header}"
         kept = [line for line in own[0].splitlines()[1:] if line.startswith("#")]
-        study = study.replace(own[0], "\n".join([section, *kept, "", ""]), 1)
+        study = study.replace(own[0], "\n".join([section, *kept, ""]), 1)
     return study
 
 
