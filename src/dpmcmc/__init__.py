@@ -70,6 +70,7 @@ _HOME = {
     "from_numpyro": "models.numpyro.entry",
     "plan": "sampling",
     "regression": "models.formula.model",
+    "report": "reporting.page",
     "sample": "sampling",
 }
 _MODULES = {
@@ -163,6 +164,7 @@ if TYPE_CHECKING:
     from dpmcmc.records import Ordered as Ordered
     from dpmcmc.records import Schema as Schema
     from dpmcmc.release import Release as Release
+    from dpmcmc.reporting.page import report as report
     from dpmcmc.sampling import plan as plan
     from dpmcmc.sampling import sample as sample
     from dpmcmc.scores.method import ScorePlan as ScorePlan
