@@ -59,6 +59,7 @@ _HOME = {
     "ScorePlan": "scores.method",
     "ScoreRelease": "scores.method",
     "audit": "auditing.entry",
+    "coarsened": "posterior",
     "dp_barker": "algorithms",
     "dp_barker_minibatch": "algorithms",
     "dp_barker_subsampled": "algorithms",
@@ -152,6 +153,7 @@ if TYPE_CHECKING:
     from dpmcmc.models.priors import Normal as Normal
     from dpmcmc.models.units import PerUnit as PerUnit
     from dpmcmc.posterior import Posterior as Posterior
+    from dpmcmc.posterior import coarsened as coarsened
     from dpmcmc.privacy import Budget as Budget
     from dpmcmc.quality import Quality as Quality
     from dpmcmc.receipts import Guarantee as Guarantee
