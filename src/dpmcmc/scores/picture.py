@@ -17,7 +17,7 @@ import numpy as np
 from dpmcmc.models.base import has
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
-from dpmcmc.scores.coordinates import metric
+from dpmcmc.scores.coordinates import ROWS, metric
 from dpmcmc.scores.radius import tail_direction
 
 PRIOR_DRAWS = 4096
@@ -78,7 +78,7 @@ def picture(simulated: Simulated, ratio: np.ndarray, n: int, root: np.ndarray | 
     stretch = lower @ matrices.power(ratio, 0.5) @ np.linalg.inv(lower)
     scores = simulated.scores @ stretch.T
     whitening = matrices.power(information + precision / n, -0.5)
-    root = metric(scores @ whitening) @ whitening if root is None else root
+    root = metric(scores[:ROWS] @ whitening) @ whitening if root is None else root
     harm = whitening @ np.linalg.inv(root)
     return Picture(theta, information, precision, simulated.prior_slope, stretch, root, scores, scores @ root.T, harm)
 
