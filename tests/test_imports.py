@@ -14,7 +14,7 @@ SOURCE = Path(dpmcmc.__file__).parent
 
 LAYERS = [
     {"arguments"},
-    {"plain", "diagnostics", "records", "predicting", "files"},
+    {"plain", "diagnostics", "records", "predicting", "files", "programs"},
     {"privacy"},
     {"models", "isolation", "randomness", "receipts", "quality", "progress"},
     {"posterior", "plain_trees"},

@@ -22,6 +22,7 @@ from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.method import NotBegun, RunFailed, posterior_of
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
+from dpmcmc.programs import kept_programs
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import Release
@@ -97,6 +98,7 @@ class RunsOnRecords:
         return release
 
 
+@kept_programs()
 def run_paid(
     plan: Planned,
     posterior: Posterior,

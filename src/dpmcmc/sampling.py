@@ -13,11 +13,13 @@ from dpmcmc.methods import as_method
 from dpmcmc.models.base import ModelLike, PyTree, WithInit, check_model_like
 from dpmcmc.posterior import Posterior, check_temperature
 from dpmcmc.privacy import Budget
+from dpmcmc.programs import kept_programs
 from dpmcmc.randomness import check_seed
 from dpmcmc.receipts import receipts_of
 from dpmcmc.release import Release
 
 
+@kept_programs()
 def sample(
     model: ModelLike,
     data: PyTree,
@@ -84,6 +86,7 @@ def sample(
     return made.sample(posterior.data, seed=seed, progress=progress, ledger=ledger, save_to=save_to)
 
 
+@kept_programs()
 def plan(
     model: ModelLike,
     n: int,
