@@ -39,7 +39,7 @@ def no_run(monkeypatch):
 
     for module in (dpmcmc.chain.method, dpmcmc.likelihood.method, dpmcmc.scores.method):
         monkeypatch.setattr(module, "run", begin)
-    monkeypatch.setattr(dpmcmc.variational, "compiled_fit", begin)
+    monkeypatch.setattr(dpmcmc.variational.PlannedFit, "run", begin)
 
 
 class Records:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +23,8 @@ from dpmcmc.files import sealed
 from dpmcmc.geometry import geometry
 from dpmcmc.ledger import Ledger
 from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, WORDS, GaussianSum, record_gradients
+from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum, record_gradients, whole_total
+from dpmcmc.mechanisms.totals import Program, noisy_total
 from dpmcmc.models.base import ModelLike, PyTree, check_model_like
 from dpmcmc.models.units import unit_of
 from dpmcmc.plain import Plain
@@ -29,8 +32,10 @@ from dpmcmc.plain_trees import packed, unpacked
 from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource, check_seed
+from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
 from dpmcmc.running import run_paid
+from dpmcmc.sources import like
 
 CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
 SMALLEST_RATE = 0.03  # of the last steps, in posterior standard deviations
@@ -125,9 +130,8 @@ class PlannedFit:
         with jax.enable_x64(True):
             keys = source.random_words("noise", (self.steps, *stream.KEY_SHAPE))
             public = jax.random.key(int(source.random_words("path", (1,))[0] >> 1))
-            z = jax.random.normal(public, (self.steps, len(self.origin)))
-            run = compiled_fit(self.total, self.scale, self.origin, self.unravel, self.full_rank)
-            mean, root = jax.device_get(run(posterior.on_device(), keys, z.astype(jnp.float64)))
+            z = np.asarray(jax.random.normal(public, (self.steps, len(self.origin))), np.float64)
+            mean, root = self._fitted(posterior, keys, z)
         centre = self.origin + self.scale @ mean
         with jax.enable_x64(True):
             position = jax.device_get(self.unravel(jnp.asarray(centre)))
@@ -136,6 +140,18 @@ class PlannedFit:
         *earlier, last = self.receipts
         receipts = (*earlier, replace(last, reproducible=source.reproducible))
         return Fit(centre, self.scale @ root, position, receipts, guarantee, method)
+
+    def _fitted(self, posterior: Posterior, keys: np.ndarray, z: np.ndarray) -> Any:
+        """A pass over the records for every step; all else is small, and public."""
+        path = FitPath.of(posterior, self.scale, self.origin, self.unravel, self.steps, self.full_rank)
+        program = compiled_gradients(RaveledModel.of(posterior.model, like(posterior.types, 1)))
+        place, step, state = jax.jit(path.place), jax.jit(path.step), path.begin()
+        states = []
+        for key, now in zip(keys, z, strict=True):
+            asked = (np.asarray(place(state, now)), self.scale, self.total.bound, self.total.unit)
+            state = step(state, now, noisy_total(posterior.records, program, asked, key, self.total.unit))
+            states.append(jax.device_get(state))
+        return path.end(states)
 
 
 def dpvi(
@@ -183,7 +199,8 @@ def dpvi(
     n = posterior.n
     origin, scale, unravel, typical = coordinates(model, temperature * n, public_data)
     with jax.enable_x64(True):  # refuses what it cannot take
-        jax.eval_shape(lambda given: record_gradients(given, jnp.asarray(origin), unravel), posterior)
+        few, nothing = like(posterior.types, 2), Posterior(model, None, temperature)
+        jax.eval_shape(lambda records: record_gradients(nothing, jnp.asarray(origin), unravel, records), few)
     purse = Purse(budget, of_releases(steps), receipts_of(spent), unit_of(model))
     # steps Gaussians of multiplier m are one with μ = √steps/m (Dong, Roth & Su 2022)
     total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER))
@@ -206,45 +223,72 @@ def coordinates(model: ModelLike, records: float, public_data: PyTree | None = N
     return np.asarray(flat, np.float64), scale, unravel, typical
 
 
-def compiled_fit(total: GaussianSum, scale: np.ndarray, origin: np.ndarray, unravel: Any, full_rank: bool) -> Any:
-    """The fit as one compiled scan over steps, in coordinates φ where the posterior has about unit covariance."""
-    size = len(origin)
-    mask = np.tril(np.ones((size, size))) if full_rank else np.eye(size)
+class FitPath(NamedTuple):
+    """The steps of a fit, in coordinates φ where the posterior has about unit covariance. It reads no records."""
 
-    def assemble(free: Array) -> Array:
-        """A triangular root with a positive diagonal, from free numbers."""
-        return jnp.where(np.eye(size, dtype=bool), jnp.diag(jnp.exp(jnp.diag(free))), free * mask)
+    log_prior: Callable[[Array], Any]
+    scale: np.ndarray
+    origin: np.ndarray
+    temperature: float
+    mask: np.ndarray  # of the root's free numbers
+    mean_step: Any
+    root_step: Any
 
-    def run(posterior: Posterior, keys: Array, z: Array) -> Any:
-        model, temperature, steps = posterior.model, posterior.temperature, z.shape[0]
+    @classmethod
+    def of(
+        cls, posterior: Posterior, scale: np.ndarray, origin: np.ndarray, unravel: Any, steps: int, full_rank: bool
+    ) -> FitPath:
+        model, temperature, size = posterior.model, posterior.temperature, len(origin)
         # long steps first: a start one record's standard deviation off is √n of the posterior's away
         far = max(min(0.5, REACH / steps) * math.sqrt(temperature * posterior.n), SMALLEST_RATE)
-        mean_rate = optax.exponential_decay(far, steps, SMALLEST_RATE / far)
-        mean_step, root_step = optax.adam(mean_rate), optax.adam(ROOT_RATE)
+        rate = optax.exponential_decay(far, steps, SMALLEST_RATE / far)
+        mask = np.tril(np.ones((size, size))) if full_rank else np.eye(size)
+        steppers = optax.adam(rate), optax.adam(ROOT_RATE)
+        return cls(lambda theta: model.log_prior(unravel(theta)), scale, origin, temperature, mask, *steppers)
 
-        def gradient(phi: Array, key: Array) -> Array:
-            theta = jnp.asarray(origin) + scale @ phi
-            words = stream.words(key, size * int(np.prod(WORDS))).reshape(size, *WORDS)
-            noisy = total(words, record_gradients(posterior, theta, unravel).astype(jnp.float64) @ scale)
-            prior = jax.grad(lambda t: model.log_prior(unravel(t)))(theta)
-            return temperature * noisy + jnp.nan_to_num(prior, posinf=0.0, neginf=0.0) @ scale
+    def root(self, free: Array) -> Array:
+        """A triangular root with a positive diagonal, from free numbers."""
+        return jnp.where(np.eye(len(self.origin), dtype=bool), jnp.diag(jnp.exp(jnp.diag(free))), free * self.mask)
 
-        def step(carry: Any, now: tuple[Array, Array]) -> Any:
-            mean, free, mean_state, root_state = carry
-            key, z = now
-            score = gradient(mean + assemble(free) @ z, key)
-            # of E log π(mean + root z) + log det root
-            to_root = jnp.outer(score, z) * mask
-            to_free = jnp.where(np.eye(size, dtype=bool), to_root * assemble(free) + 1, to_root)
-            mean_update, mean_state = mean_step.update(-score, mean_state)
-            root_update, root_state = root_step.update(-to_free, root_state)
-            mean, free = mean + mean_update, free + root_update
-            return (mean, free, mean_state, root_state), (mean, free)
+    def begin(self) -> Any:
+        mean, free = jnp.zeros(len(self.origin)), jnp.zeros((len(self.origin), len(self.origin)))
+        return mean, free, self.mean_step.init(mean), self.root_step.init(free)
 
-        mean, free = jnp.zeros(size), jnp.zeros((size, size))
-        start = (mean, free, mean_step.init(mean), root_step.init(free))
-        _, (means, frees) = jax.lax.scan(step, start, (keys, z))
-        last = -(-steps // 4)  # averaging the last quarter takes out most of the noise
-        return jnp.mean(means[-last:], 0), assemble(jnp.mean(frees[-last:], 0))
+    def place(self, state: Any, z: Array) -> Array:
+        """θ at which the records' gradients are asked for."""
+        mean, free, *_ = state
+        return jnp.asarray(self.origin) + self.scale @ (mean + self.root(free) @ z)
 
-    return jax.jit(run)
+    def step(self, state: Any, z: Array, noisy: Array) -> Any:
+        """A step of Adam, given the noisy sum of gradients at :meth:`place`."""
+        mean, free, mean_state, root_state = state
+        prior = jax.grad(self.log_prior)(self.place(state, z))
+        score = self.temperature * noisy + jnp.nan_to_num(prior, posinf=0.0, neginf=0.0) @ self.scale
+        # of E log π(mean + root z) + log det root
+        to_root = jnp.outer(score, z) * self.mask
+        to_free = jnp.where(np.eye(len(self.origin), dtype=bool), to_root * self.root(free) + 1, to_root)
+        mean_update, mean_state = self.mean_step.update(-score, mean_state)
+        root_update, root_state = self.root_step.update(-to_free, root_state)
+        return mean + mean_update, free + root_update, mean_state, root_state
+
+    def end(self, states: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and root; averaging the last quarter takes out most of the noise."""
+        quarter = -(-len(states) // 4)
+        mean, free = (np.mean([state[at] for state in states[-quarter:]], axis=0) for at in (0, 1))
+        return mean, np.asarray(self.root(jnp.asarray(free)))
+
+
+@lru_cache(maxsize=16)
+def compiled_gradients(model: RaveledModel) -> Program:
+    """Σ clip(scaleᵀ ∇ log p(xᵢ|θ)) in whole numbers; θ, scale, bound and unit are arguments."""
+
+    def run(block: PyTree, count: Array, asked: tuple[Any, ...]) -> Array:
+        theta, scale, bound, unit = asked
+        nothing = Posterior(model.model, None)
+
+        def gradients(records: PyTree) -> Array:
+            return record_gradients(nothing, theta, model.unravel, records).astype(jnp.float64) @ scale
+
+        return whole_total(block, gradients, bound, unit, count)
+
+    return Program(run)

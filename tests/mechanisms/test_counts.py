@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpmcmc import privacy
+from dpmcmc.mechanisms.blocks import BLOCK
 from dpmcmc.mechanisms.counts import LEAST_WEIGHT, Histograms, largest_weight, noisy_counts, whole_counts
-from dpmcmc.mechanisms.gaussian_sum import BASE_STD, BLOCK, DRAWS, MOST_COORDINATES, NOISE_STD, RATIO, WORDS
+from dpmcmc.mechanisms.gaussian_sum import BASE_STD, DRAWS, MOST_COORDINATES, NOISE_STD, RATIO, WORDS
 from dpmcmc.randomness import RandomSource
 
 

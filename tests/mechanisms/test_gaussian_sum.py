@@ -12,9 +12,9 @@ from scipy import stats
 
 import dpmcmc as dp
 from dpmcmc import privacy
+from dpmcmc.mechanisms.blocks import BLOCK, block_of
 from dpmcmc.mechanisms.gaussian_sum import (
     BASE_STD,
-    BLOCK,
     CHARGED_STD,
     DRAWS,
     FARTHEST,
@@ -28,7 +28,6 @@ from dpmcmc.mechanisms.gaussian_sum import (
     RATIO,
     WORDS,
     GaussianSum,
-    block_of,
     discrete_gaussian,
     inside,
     noisy_sum,

@@ -112,9 +112,7 @@ def sum_experiment(name: str, neighbours: Neighbours, release: Release, claim: C
     def run(side: int, runs: int, source: RandomSource) -> np.ndarray:
         keys = source.random_words("noise", (runs, *stream.KEY_SHAPE))
         with jax.enable_x64(True):
-            first, second = (
-                Posterior.check(neighbours.models[one], neighbours.data[one]).on_device() for one in (0, 1)
-            )
+            first, second = (Posterior.check(neighbours.models[one], neighbours.data[one]) for one in (0, 1))
             # the same key on both: what is left is the difference of the sums, the direction that tells most
             away = release(second, keys[0]).values.ravel() - release(first, keys[0]).values.ravel()
             along = away / max(float(np.linalg.norm(away)), 1e-300)

@@ -30,6 +30,7 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Receipt
 from dpmcmc.release import Release
 from dpmcmc.running import RunsOnRecords
+from dpmcmc.sources import like
 
 SHARES = (0.03, 0.04, 0.06, 0.87)
 """Of the budget (in squared noise multipliers), for each stage: three to find the posterior, one to draw it."""
@@ -101,7 +102,7 @@ class LikelihoodPlan(PlannedRelease, RunsOnRecords):
 
     def run(self, posterior: Posterior, source: RandomSource, progress: bool) -> Release:
         """Release the sums and draw. Interrupted, it returns nothing and has spent its budget."""
-        as_it_is_now = RaveledModel.of(self.model, posterior.data)
+        as_it_is_now = RaveledModel.of(self.model, like(posterior.types, 1))
         return run(replace(self, raveled=as_it_is_now), posterior, source, progress)
 
     @cached_property

@@ -17,17 +17,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpmcmc.mechanisms.blocks import in_blocks
 from dpmcmc.mechanisms.gaussian_sum import (
     CHARGED_STD,
     LEAST_MULTIPLIER,
     MOST_COORDINATES,
     NOISE_STD,
     discrete_gaussian,
-    in_blocks,
     need_64_bits,
 )
 from dpmcmc.privacy.events import Event, Gaussian
@@ -127,24 +126,30 @@ def noisy_counts(words: Array, data: Any, bins_of: Callable[[Any], Array], bins:
         )
     units = jnp.clip(jnp.asarray(weight, jnp.int64), 1, largest_weight(columns))
     noise = discrete_gaussian(words).reshape(columns, bins)
-    return (weighted_counts(data, bins_of, columns, bins, weight) + noise).astype(jnp.float64) / units.astype(
+    return (weighted_counts(data, bins_of, (columns, bins), weight) + noise).astype(jnp.float64) / units.astype(
         jnp.float64
     )
 
 
-def weighted_counts(data: Any, bins_of: Callable[[Any], Array], columns: int, bins: int, weight: Array | int) -> Array:
-    """How many records are in each bin of each column, times ``weight``, as whole numbers: (columns, bins). Private."""
+def weighted_counts(
+    data: Any, bins_of: Callable[[Any], Array], shape: tuple[int, int], weight: Array | int, count: Array | None = None
+) -> Array:
+    """How many of the first ``count`` records (of all) are in each bin of each column, times ``weight``, as whole
+    numbers of ``shape`` (columns, bins). Private."""
+    columns, bins = shape
     if not 1 <= columns * bins <= MOST_COORDINATES:
         raise ValueError(f"up to {MOST_COORDINATES} counts can be released, got {columns} × {bins}")
-    n = jax.tree.leaves(data)[0].shape[0]
-    counts = in_blocks(lambda records: whole_counts(bins_of(records), columns, bins), data, n)
-    return counts * jnp.clip(jnp.asarray(weight, jnp.int64), 1, largest_weight(columns))
+
+    def add(records: Any, counted: Array) -> Array:
+        return whole_counts(bins_of(records), columns, bins, counted)
+
+    return in_blocks(add, data, count) * jnp.clip(jnp.asarray(weight, jnp.int64), 1, largest_weight(columns))
 
 
-def whole_counts(chosen: Array, columns: int, bins: int) -> Array:
+def whole_counts(chosen: Array, columns: int, bins: int, counted: Array | None = None) -> Array:
     """How many rows of ``chosen`` (rows, columns) are in each bin of each column, (columns, bins). Private.
 
-    Guarantee: each row adds 1 to exactly one bin of each column.
+    Guarantee: each row adds 1 to exactly one bin of each column; one that is not ``counted`` adds 0.
     """
     if chosen.ndim != 2 or chosen.shape[1] != columns or not jnp.issubdtype(chosen.dtype, jnp.integer):
         raise ValueError(
@@ -153,4 +158,5 @@ def whole_counts(chosen: Array, columns: int, bins: int) -> Array:
         )
     need_64_bits()
     inside = jnp.clip(chosen.astype(jnp.int64), 0, bins - 1)
-    return jnp.zeros((columns, bins), jnp.int64).at[jnp.arange(columns), inside].add(1)
+    one = jnp.ones((chosen.shape[0], 1), jnp.int64) if counted is None else counted[:, None].astype(jnp.int64)
+    return jnp.zeros((columns, bins), jnp.int64).at[jnp.arange(columns), inside].add(one)

@@ -24,6 +24,7 @@ from jax import Array
 
 from dpmcmc.arguments import positive
 from dpmcmc.isolation import each_record
+from dpmcmc.mechanisms.blocks import block_of, in_blocks
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, Gaussian, SubsampledGaussian
 from dpmcmc.privacy.filter import LEAST_MULTIPLIER
@@ -162,24 +163,26 @@ def noisy_sum(
 
     Guarantee: Gaussian(CHARGED_STD / (2·bound)) under substitution, whatever ``unit`` and ``vectors`` are.
     """
-    width = words.shape[0]
-    total = whole_total(data, vectors, bound, unit, width)
+    width, total = words.shape[0], whole_total(data, vectors, bound, unit)
     if total.shape != (width,):
         raise ValueError(f"noise for {width} numbers was given, and vectors of {total.shape[0]}")
     return (total + discrete_gaussian(words)).astype(jnp.float64) * unit
 
 
 def whole_total(
-    data: Any, vectors: Callable[[Any], Array], bound: Array | int, unit: Array | float, width: int | None = None
+    data: Any, vectors: Callable[[Any], Array], bound: Array | int, unit: Array | float, count: Array | None = None
 ) -> Array:
-    """:func:`whole_sum` over all records, block by block; ``width`` is the vectors' length. Private."""
-    n = jax.tree.leaves(data)[0].shape[0]
-    width = jax.eval_shape(vectors, data).shape[1] if width is None else width
-    return in_blocks(lambda records: whole_sum(vectors(records), bound, unit), data, n, block_of(width))
+    """:func:`whole_sum` over the first ``count`` records (all), a few at a time. Private."""
+    width = jax.eval_shape(vectors, data).shape[1]
+
+    def add(records: Any, counted: Array) -> Array:
+        return whole_sum(vectors(records), bound, unit, counted)
+
+    return in_blocks(add, data, count, block_of(width))
 
 
-def whole_sum(vectors: Array, bound: Array | int, unit: Array | float) -> Array:
-    """Σ round(clip(vᵢ)) in units, one row of ``vectors`` a record. Private.
+def whole_sum(vectors: Array, bound: Array | int, unit: Array | float, counted: Array | None = None) -> Array:
+    """Σ round(clip(vᵢ)) in units, one row of ``vectors`` a record; rows that are not ``counted`` add 0. Private.
 
     Guarantee: each term is a vector of whole numbers of L2 norm at most ``bound`` (and at most ``LARGEST_BOUND``),
     which is checked exactly; what floats got wrong before ends there. Reference: docs/theory/gaussian-sums.md, Lemma 1.
@@ -197,7 +200,7 @@ def whole_sum(vectors: Array, bound: Array | int, unit: Array | float) -> Array:
     norm = largest * jnp.sqrt(jnp.sum((units * (1 / largest)) ** 2, axis=0))
     rounded = jnp.round(units * jnp.minimum(1.0, ball / norm))
     whole = jnp.where(jnp.isnan(rounded), 0.0, jnp.clip(rounded, -radius, radius))
-    kept = jnp.where(inside(whole, radius), whole, 0)
+    kept = jnp.where(inside(whole, radius) & (True if counted is None else counted), whole, 0)
     if records * LARGEST_BOUND >= 2**53:  # below, every sum over records is exact in float64
         kept = kept.astype(jnp.int64)
     return jnp.sum(kept, axis=1).astype(jnp.int64)
@@ -216,12 +219,6 @@ def inside(whole: Array, radius: Array) -> Array:
     """
     return jnp.sum(whole**2, axis=0) <= radius**2
 
-
-BLOCK = 512
-"""Records whose gradients are held at once: few enough to stay in a processor's cache with all chains."""
-
-BLOCK_NUMBERS = 2**17
-"""Of wide vectors, as many at once as have so many numbers together, a megabyte."""
 
 FORWARD = 16
 """Up to so many parameters, gradients are taken one parameter at a time (forward mode), all records at once."""
@@ -244,25 +241,6 @@ def record_gradients(posterior: Posterior, flat: Array, unravel: Any, records: A
         except TypeError:  # a model with a rule of its own for reverse mode only
             pass
     return each_record(jax.grad(log_likelihood), (flat,), records)
-
-
-def block_of(width: int) -> int:
-    """How many records to hold at once whose vectors have ``width`` numbers."""
-    return min(BLOCK, max(BLOCK_NUMBERS // width, BLOCK // 8))
-
-
-def in_blocks(add: Callable[[Any], Array], data: Any, n: int, size: int = BLOCK) -> Array:
-    """Σ add(block) over blocks of ``size`` records."""
-
-    def block(start: Any, size: int) -> Any:
-        return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, size), data)
-
-    full, rest = divmod(n, size)
-    if full < 2:
-        return add(data)
-    shape = jax.eval_shape(lambda: add(block(0, size)))
-    total = add(block(full * size, rest)) if rest else jnp.zeros(shape.shape, shape.dtype)
-    return jax.lax.fori_loop(0, full, lambda i, sofar: sofar + add(block(i * size, size)), total)
 
 
 def discrete_gaussian(words: Array) -> Array:

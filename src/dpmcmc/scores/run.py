@@ -89,7 +89,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         keys = source.random_words("noise", (rule.most_releases, *stream.KEY_SHAPE))
         public = int(source.random_words("public", (1,))[0] >> 1)
         source.advance()  # no noise is ever drawn twice
-        reader = Reader(plan.raveled, posterior.on_device(), rule, keys)
+        reader = Reader(plan.raveled, posterior, rule, keys)
         rng = np.random.default_rng(public)
         foresight, theta, unseen = _prepared(plan, reader, rng, jax.random.key(public))
         found, failed = Stages(plan.raveled, reader, foresight).run(theta)

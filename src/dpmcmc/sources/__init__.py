@@ -1,0 +1,6 @@
+"""Where records are, and the one thing that is done with them there: whole numbers of blocks of them are added up."""
+
+from dpmcmc.sources.arrays import Arrays
+from dpmcmc.sources.base import MOST_RECORDS, Records, SourceError, block_rows, is_records, like
+
+__all__ = ["MOST_RECORDS", "Arrays", "Records", "SourceError", "block_rows", "is_records", "like"]
