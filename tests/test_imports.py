@@ -81,7 +81,7 @@ INSIDE = {
         {"bent"},
         {"sums"},
         {"foresight", "measure"},
-        {"description", "curvature", "step", "stand_in"},
+        {"description", "curvature", "step", "stand_in", "ahead"},
         {"normality", "recall", "rare"},
         {"stages"},
         {"quality"},

@@ -52,6 +52,11 @@ class Reader:
         self._records, self._keys, self._spending = posterior.records, keys, Spending(rule)
 
     @property
+    def types(self) -> PyTree:
+        """Shapes and types of one record: public."""
+        return self._records.types
+
+    @property
     def mu(self) -> float:
         """What all releases have together."""
         return self._spending.rule.mu
