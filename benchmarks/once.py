@@ -82,7 +82,7 @@ def run_of(what: str, covariates: int, records: int) -> Callable[[], float | Non
     import dpmcmc as dp
 
     def run() -> None:
-        dp.sample(model, data, 1.0, 1e-6, progress=False)
+        dp.sample(model, data, 1.0, min(1e-6, 0.1 / len(data["y"])), progress=False)
 
     return run
 

@@ -19,7 +19,6 @@ from dpmcmc.receipts import receipts_of
 from dpmcmc.release import Release
 
 
-@kept_programs()
 def sample(
     model: ModelLike,
     data: PyTree,
@@ -72,21 +71,21 @@ def sample(
     _check_settings(model, method, draws, chains, temperature, spent)
     check_seed(seed)
     truth("progress", progress)
-    posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
-    made = plan(
-        posterior.model,
-        posterior.n,
-        budget,
-        method=method,
-        draws=draws,
-        chains=chains,
-        temperature=temperature,
-        spent=spent,
-    )
-    return made.sample(posterior.data, seed=seed, progress=progress, ledger=ledger, save_to=save_to)
+    with kept_programs():
+        posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
+        made = plan(
+            posterior.model,
+            posterior.n,
+            budget,
+            method=method,
+            draws=draws,
+            chains=chains,
+            temperature=temperature,
+            spent=spent,
+        )
+        return made.sample(posterior.data, seed=seed, progress=progress, ledger=ledger, save_to=save_to)
 
 
-@kept_programs()
 def plan(
     model: ModelLike,
     n: int,
@@ -110,15 +109,16 @@ def plan(
     if budget is not None:
         instance("budget", budget, Budget, "a dp.Budget(epsilon, delta)")
     _check_settings(model, method, draws, chains, temperature, spent)
-    return as_method(method, model).plan(
-        model,
-        n,
-        budget,
-        draws=draws,
-        chains=chains,
-        temperature=temperature,
-        spent=receipts_of(spent),
-    )
+    with kept_programs():
+        return as_method(method, model).plan(
+            model,
+            n,
+            budget,
+            draws=draws,
+            chains=chains,
+            temperature=temperature,
+            spent=receipts_of(spent),
+        )
 
 
 def _started(model: ModelLike, init: PyTree | None) -> ModelLike:
