@@ -14,7 +14,7 @@ SOURCE = Path(dpmcmc.__file__).parent
 
 LAYERS = [
     {"arguments", "drawing"},
-    {"plain", "diagnostics", "records", "predicting", "files", "notebook"},
+    {"plain", "diagnostics", "records", "predicting", "files", "notebook", "programs"},
     {"privacy", "sources"},
     {"models", "isolation", "randomness", "receipts", "quality", "progress"},
     {"posterior", "plain_trees"},
@@ -81,7 +81,7 @@ INSIDE = {
         {"bent"},
         {"sums"},
         {"foresight", "measure"},
-        {"description", "curvature", "step", "stand_in"},
+        {"description", "curvature", "step", "stand_in", "ahead"},
         {"normality", "recall", "rare"},
         {"stages"},
         {"quality"},

@@ -23,6 +23,7 @@ from dpmcmc.method import NotBegun, RunFailed, posterior_of
 from dpmcmc.models.base import PyTree
 from dpmcmc.notebook import lines_as_html
 from dpmcmc.posterior import Posterior
+from dpmcmc.programs import kept_programs
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import Release
@@ -106,6 +107,7 @@ class RunsOnRecords:
         return release
 
 
+@kept_programs()
 def run_paid(
     plan: Planned,
     posterior: Posterior,

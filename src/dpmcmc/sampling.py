@@ -12,6 +12,7 @@ from dpmcmc.methods import as_method
 from dpmcmc.models.base import ModelLike, PyTree, WithInit, check_model_like
 from dpmcmc.posterior import Posterior, check_temperature
 from dpmcmc.privacy import SUBSTITUTION, Budget, check_relation
+from dpmcmc.programs import kept_programs
 from dpmcmc.randomness import check_seed
 from dpmcmc.receipts import receipts_of
 from dpmcmc.release import Release
@@ -78,18 +79,19 @@ def sample(
     check_seed(seed)
     truth("progress", progress)
     check_kept(ledger, save_to)
-    posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
-    made = plan(
-        posterior.model,
-        posterior.n,
-        budget,
-        method=method,
-        draws=draws,
-        chains=chains,
-        temperature=temperature,
-        spent=spent,
-    )
-    return made.sample(posterior.data, seed=seed, progress=progress, ledger=ledger, save_to=save_to)
+    with kept_programs():
+        posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
+        made = plan(
+            posterior.model,
+            posterior.n,
+            budget,
+            method=method,
+            draws=draws,
+            chains=chains,
+            temperature=temperature,
+            spent=spent,
+        )
+        return made.sample(posterior.data, seed=seed, progress=progress, ledger=ledger, save_to=save_to)
 
 
 def plan(
@@ -115,15 +117,16 @@ def plan(
     if budget is not None:
         instance("budget", budget, Budget, "a dp.Budget(epsilon, delta)")
     _check_settings(model, method, draws, chains, temperature, spent)
-    return as_method(method, model).plan(
-        model,
-        n,
-        budget,
-        draws=draws,
-        chains=chains,
-        temperature=temperature,
-        spent=receipts_of(spent),
-    )
+    with kept_programs():
+        return as_method(method, model).plan(
+            model,
+            n,
+            budget,
+            draws=draws,
+            chains=chains,
+            temperature=temperature,
+            spent=receipts_of(spent),
+        )
 
 
 def _started(model: ModelLike, init: PyTree | None) -> ModelLike:

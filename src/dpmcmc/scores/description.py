@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.privacy import reach
@@ -115,7 +114,7 @@ def _refined(reader: Reader, known: Moments, simulated: np.ndarray) -> Moments:
     where, weights = matrices.triangle(size)
     expected = np.concatenate([MEAN_WEIGHT * away, away[:, where[0]] * away[:, where[1]] * weights], axis=1)
     to_release = matrices.power(known.covariance, -0.5) @ axes * lengths
-    arguments = (jnp.asarray(known.mean), jnp.asarray(to_release))
+    arguments = (known.mean, to_release)
     longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST)
     shares = (NORM_COUNTS, share_for(longest * reader.noise / reader.n, MOMENTS))
     found = measure(reader, moments, arguments, expected, shares)

@@ -55,6 +55,11 @@ class Reader:
         raise TypeError("a Reader holds private records and the keys of their noise, and cannot be copied or pickled")
 
     @property
+    def types(self) -> PyTree:
+        """Shapes and types of one record: public."""
+        return self._records.types
+
+    @property
     def mu(self) -> float:
         """What all releases have together."""
         return self._spending.rule.mu

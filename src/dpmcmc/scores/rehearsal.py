@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from dpmcmc.models.base import has
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import GaussianFilter
+from dpmcmc.programs import kept_programs
 from dpmcmc.randomness import RandomSource
 from dpmcmc.scores.plan import PlannedScores
 from dpmcmc.scores.quality import NOISY, ScoreQuality
@@ -24,6 +25,7 @@ or have longer tails, or go together, and public knowledge does not say so."""
 SIGNAL = 0.2  # how far from the start, over draws of the prior, records are simulated
 
 
+@kept_programs()
 def rehearse(plan: PlannedScores, seed: int = 0) -> tuple[ScoreQuality, ...]:
     """Whole runs on simulated records, or on the public data; none for models that do not simulate, without those.
 
