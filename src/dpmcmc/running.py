@@ -155,7 +155,7 @@ def reserve(
 def check_kept(ledger: Ledger | None, save_to: str | Path | None = None) -> None:
     """Refuse what is no ledger and no place for a result, before a record is looked at."""
     if ledger is not None:
-        instance("ledger", ledger, Ledger, "a dp.Ledger: dp.Ledger(path) opens one")
+        instance("ledger", ledger, Ledger, "a dp.Ledger")
     if save_to is not None:
         check_new_file(save_to, may_exist=True)
 
