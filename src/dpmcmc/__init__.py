@@ -30,6 +30,7 @@ _HOME = {
     "Decision": "chain.acceptance",
     "DistanceClip": "mechanisms.clip",
     "FileError": "files",
+    "Files": "sources",
     "Guarantee": "receipts",
     "Kernel": "chain.kernel",
     "Ledger": "ledger",
@@ -43,6 +44,7 @@ _HOME = {
     "Move": "chain.proposals",
     "Normal": "models.priors",
     "Number": "records",
+    "OnRay": "sources",
     "Ordered": "records",
     "Penalty": "chain.acceptance",
     "PerUnit": "models.units",
@@ -57,6 +59,7 @@ _HOME = {
     "ScorePlan": "scores.method",
     "ScoreRelease": "scores.method",
     "audit": "auditing.entry",
+    "coarsened": "posterior",
     "dp_barker": "algorithms",
     "dp_barker_minibatch": "algorithms",
     "dp_barker_subsampled": "algorithms",
@@ -150,6 +153,7 @@ if TYPE_CHECKING:
     from dpmcmc.models.priors import Normal as Normal
     from dpmcmc.models.units import PerUnit as PerUnit
     from dpmcmc.posterior import Posterior as Posterior
+    from dpmcmc.posterior import coarsened as coarsened
     from dpmcmc.privacy import Budget as Budget
     from dpmcmc.quality import Quality as Quality
     from dpmcmc.receipts import Guarantee as Guarantee
@@ -167,4 +171,6 @@ if TYPE_CHECKING:
     from dpmcmc.sampling import sample as sample
     from dpmcmc.scores.method import ScorePlan as ScorePlan
     from dpmcmc.scores.method import ScoreRelease as ScoreRelease
+    from dpmcmc.sources import Files as Files
+    from dpmcmc.sources import OnRay as OnRay
     from dpmcmc.variational import dpvi as dpvi

@@ -27,6 +27,10 @@ def plan(
     delta: Annotated[float | None, typer.Option(help="Privacy budget δ; 0.1/n, or the study's, if left out.")] = None,
     temperature: Annotated[float | None, typer.Option(help="Power of the likelihood, N0 / n.")] = None,
     method: Annotated[str | None, typer.Option(help="likelihood or chain, of a model.")] = None,
+    relation: Annotated[
+        str | None,
+        typer.Option(help="What is protected: substitution (a record's values) or zero-out (whether it is there)."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """What to expect of a private posterior: errors, effective draws, and remedies. Reads no record."""
@@ -36,12 +40,16 @@ def plan(
             whole("--n", n)
         if study and (temperature is not None or method is not None):
             raise ValueError("--temperature and --method are for models of your own; a study says all in its file")
-        made = _of_study(what, n, epsilon, delta) if study else _of_model(what, n, epsilon, delta, temperature, method)
+        asked = {"epsilon": epsilon, "delta": delta, "relation": relation}
+        given = {name: value for name, value in asked.items() if value is not None}
+        made = _of_study(what, n, given) if study else _of_model(what, n, given, temperature, method)
         typer.echo(_json(made) if json else str(made))
 
 
-def _of_study(file: str, n: int | None, epsilon: float | None, delta: float | None) -> Any:
-    from dpmcmc.privacy import Budget
+def _of_study(file: str, n: int | None, asked: dict[str, Any]) -> Any:
+    """The plan of a study, with what was ``asked`` of its budget in the place of what the file says."""
+    from dataclasses import replace
+
     from dpmcmc.study.running import check_header, counted, opened_ledger, planned
     from dpmcmc.study.study import Study
 
@@ -51,14 +59,10 @@ def _of_study(file: str, n: int | None, epsilon: float | None, delta: float | No
     if study.path.is_file():
         check_header(study)
     opened_ledger(study)
-    given = study.budget
-    budget = Budget(given.epsilon if epsilon is None else epsilon, given.delta if delta is None else delta)
-    return planned(study, counted(study) if n is None else n, budget)
+    return planned(study, counted(study) if n is None else n, replace(study.budget, **asked))
 
 
-def _of_model(
-    where: str, n: int | None, epsilon: float | None, delta: float | None, temperature: float | None, method: str | None
-) -> Any:
+def _of_model(where: str, n: int | None, asked: dict[str, Any], temperature: float | None, method: str | None) -> Any:
     import dpmcmc as dp
 
     if n is None:
@@ -67,7 +71,7 @@ def _of_model(
     if method is not None and method not in methods:
         raise ValueError(f"--method must be {' or '.join(methods)}, got {method!r}")
     found = load_model(where)
-    budget = dp.Budget(1.0 if epsilon is None else epsilon, 0.1 / n if delta is None else delta)
+    budget = dp.Budget(**({"epsilon": 1.0, "delta": 0.1 / n} | asked))
     return dp.plan(found, n, budget, temperature=temperature, method=methods[method or "likelihood"]())
 
 

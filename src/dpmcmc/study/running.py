@@ -141,10 +141,10 @@ def opened_ledger(study: Study) -> Any:
                 return None
             raise places.error(("ledger", "dataset"), "the ledger is of another data set", ", ".join(map(repr, there)))
         ledger = Ledger(wanted.where, wanted.dataset)
-    for name in ("epsilon", "delta"):
+    for name in ("epsilon", "delta", "relation"):
         held, said = getattr(ledger.budget, name), getattr(wanted.budget, name)
         if held != said:
-            raise places.error(("ledger", name), "the ledger was made with another budget, which stays", f"{held:g}")
+            raise places.error(("ledger", name), "the ledger was made with another budget, which stays", str(held))
     if ledger.unit != study.unit:
         raise places.error(
             ("privacy", "protects"), f"the ledger protects one {ledger.unit}, and the study one {study.unit}",

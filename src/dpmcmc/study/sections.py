@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from dpmcmc.privacy.relations import PROMISED
 from dpmcmc.records.toml import PLACE
 from dpmcmc.study.places import Places, StudyError, unfilled
 
@@ -44,6 +45,7 @@ class Key:
 
 _EPSILON = "a number above 0, such as 1.0"
 _DELTA = "a number between 0 and 1, such as 1e-6"
+_RELATION = " or ".join(map(repr, PROMISED))
 
 TOP = {
     "title": Key("text, which heads the report", _text),
@@ -69,12 +71,14 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "most": Key("a whole number of at least 1: how many records of a person count", _whole),
         "epsilon": Key(_EPSILON, _between(0, float("inf")), needed=True),
         "delta": Key(_DELTA, _between(0, 1), needed=True),
+        "relation": Key(_RELATION, lambda value: value in PROMISED),
     },
     "ledger": {
         "file": Key('the path of a file, or "postgresql://user@host/database"', _text, needed=True),
         "dataset": Key("the name that the custodian gives to the data set", _text, needed=True),
         "epsilon": Key(_EPSILON, _between(0, float("inf")), needed=True),
         "delta": Key(_DELTA, _between(0, 1), needed=True),
+        "relation": Key(_RELATION, lambda value: value in PROMISED),
     },
     "output": {
         "release": Key("the path of a new .npz file", lambda v: _text(v) and v.endswith(".npz"), needed=True),

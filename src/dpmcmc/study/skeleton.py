@@ -75,6 +75,7 @@ def _privacy() -> str:
 protects = "record"  # or the column that says whose record it is (and most = 5, how many records of each count)
 epsilon = 1.0        # of this release: smaller is more private
 delta = 1e-6         # well below 1 over the number of records
+# relation = "zero-out" protects whether a record is there, and not its values: less, with half the noise
 """
 
 

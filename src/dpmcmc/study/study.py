@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from dpmcmc.privacy import Budget
+from dpmcmc.privacy import SUBSTITUTION, Budget
 from dpmcmc.receipts import RECORD
 from dpmcmc.records import CSV, Schema
 from dpmcmc.study import columns, sections
@@ -77,7 +77,7 @@ class Study:
         regression = regression_of(places, model, given["priors"], schema, about)
         privacy = given["privacy"]
         with mistakes_at(places, ("privacy", "epsilon")):
-            budget = Budget(float(privacy["epsilon"]), float(privacy["delta"]))
+            budget = budget_of(privacy)
         return cls(
             places,
             folder,
@@ -88,7 +88,7 @@ class Study:
             protected(places, regression, privacy),
             budget,
             privacy.get("protects", RECORD),
-            _ledger(places, folder, given.get("ledger")),
+            _ledger(places, folder, given.get("ledger"), budget.relation),
             folder / output["release"],
             folder / output["report"],
         )
@@ -143,7 +143,13 @@ def _table(places: Places, folder: Path, path: str, how: dict[str, Any]) -> Path
     return file
 
 
-def _ledger(places: Places, folder: Path, given: dict[str, Any] | None) -> LedgerSettings | None:
+def budget_of(given: dict[str, Any]) -> Budget:
+    """The budget that a section of a study names."""
+    return Budget(float(given["epsilon"]), float(given["delta"]), given.get("relation", SUBSTITUTION))
+
+
+def _ledger(places: Places, folder: Path, given: dict[str, Any] | None, relation: str) -> LedgerSettings | None:
+    """The ledger's settings; its relation is the release's unless the section names one."""
     if given is None:
         return None
     where = given["file"]
@@ -159,4 +165,4 @@ def _ledger(places: Places, folder: Path, given: dict[str, Any] | None) -> Ledge
     else:
         where = str(folder / where)
     with mistakes_at(places, ("ledger", "epsilon")):
-        return LedgerSettings(where, given["dataset"], Budget(float(given["epsilon"]), float(given["delta"])))
+        return LedgerSettings(where, given["dataset"], budget_of({"relation": relation} | given))
