@@ -13,13 +13,13 @@ import dpmcmc
 SOURCE = Path(dpmcmc.__file__).parent
 
 LAYERS = [
-    {"arguments"},
-    {"plain", "diagnostics", "records", "predicting", "files"},
+    {"arguments", "drawing"},
+    {"plain", "diagnostics", "records", "predicting", "files", "notebook", "programs"},
     {"privacy", "sources"},
     {"models", "isolation", "randomness", "receipts", "quality", "progress"},
     {"posterior", "plain_trees"},
     {"mechanisms", "geometry", "raveled"},
-    {"charge"},
+    {"charge", "fit_path"},
     {"saved"},
     {"release"},
     {"method", "metrics"},
@@ -28,7 +28,7 @@ LAYERS = [
     {"chain", "likelihood", "scores", "variational"},
     {"algorithms", "methods"},
     {"sampling"},
-    {"blackjax", "sklearn", "auditing"},
+    {"blackjax", "sklearn", "auditing", "study", "reporting"},
     {"commands"},
     {"cli"},
 ]
@@ -81,7 +81,7 @@ INSIDE = {
         {"bent"},
         {"sums"},
         {"foresight", "measure"},
-        {"description", "curvature", "step", "stand_in"},
+        {"description", "curvature", "step", "stand_in", "ahead"},
         {"normality", "recall", "rare"},
         {"stages"},
         {"quality"},

@@ -3,44 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc import files
 from dpmcmc.arguments import positive, truth, whole
 from dpmcmc.charge import Purse, check_guarantee, of_releases
 from dpmcmc.files import sealed
+from dpmcmc.fit_path import FitPath, compiled_gradients
 from dpmcmc.geometry import geometry
-from dpmcmc.ledger import Ledger
 from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum, record_gradients, whole_total
-from dpmcmc.mechanisms.totals import Program, noisy_total
+from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum, record_gradients
+from dpmcmc.mechanisms.totals import noisy_total
 from dpmcmc.models.base import ModelLike, PyTree, check_model_like
 from dpmcmc.models.units import unit_of
 from dpmcmc.plain import Plain
 from dpmcmc.plain_trees import packed, unpacked
 from dpmcmc.posterior import Posterior, check_data
-from dpmcmc.privacy import Budget, Event, Repeat
+from dpmcmc.privacy import SUBSTITUTION, Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource, check_seed
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
-from dpmcmc.running import run_paid
+from dpmcmc.running import check_kept, run_paid
 from dpmcmc.sources import like
 
+if TYPE_CHECKING:
+    from dpmcmc.ledger import Ledger
+
 CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
-SMALLEST_RATE = 0.03  # of the last steps, in posterior standard deviations
-ROOT_RATE = 0.03
-REACH = 30.0  # Adam's steps add up to this over log(first/last rate), about 4, in standard deviations of one record
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +64,18 @@ class Fit:
         event = self.receipts[-1].event
         assert event is not None
         return event
+
+    def check(self) -> None:
+        """Refuse (ValueError) a fit whose parts are not of one fit, or whose guarantee its receipts do not pay for."""
+        size = sum(np.size(leaf) for leaf in jax.tree.leaves(self.position))
+        if self.mean.shape != (size,) or self.root.shape != (size, size):
+            raise ValueError(f"{size} parameters have a mean of {self.mean.shape} and a root of {self.root.shape}")
+        if not all(part.dtype == np.float64 and np.isfinite(part).all() for part in (self.mean, self.root)):
+            raise ValueError("its mean and root must be finite numbers of type float64")
+        if not self.receipts or self.receipts[-1].event is None:
+            raise ValueError("it has no receipt of what it did")
+        if self.guarantee is not None:
+            check_guarantee(self.guarantee, self.receipts)
 
     def __str__(self) -> str:
         promise = f"{self.guarantee}" if self.guarantee else "NO PRIVACY GUARANTEE (made with seed=)"
@@ -104,8 +112,7 @@ class Fit:
                 None if about["guarantee"] is None else Guarantee.from_dict(about["guarantee"]),
                 str(about["method"]),
             )
-            if fit.guarantee is not None:
-                check_guarantee(fit.guarantee, fit.receipts)
+            fit.check()
         except Exception as error:  # the digest is right, so somebody made it like this
             fault = str(error) or type(error).__name__
             raise files.FileError(f"{path} is not a fit that dpmcmc saved: {fault}") from error
@@ -165,6 +172,7 @@ def dpvi(
     temperature: float = 1.0,
     clip: float = CLIP,
     public_data: PyTree | None = None,
+    relation: str = SUBSTITUTION,
     spent: Any = (),
     ledger: Ledger | None = None,
     save_to: str | Path | None = None,
@@ -181,19 +189,21 @@ def dpvi(
     ones as ``public_data``): ``clip`` is in units of a record's typical gradient there.
 
     - ``steps``: more steps travel farther with more noise each; the budget is divided among them.
+    - ``relation``: what of a record is protected, its values or whether it is there, as in :func:`dpmcmc.sample`.
     - ``spent``: what was released from the same records before and shares the budget, as in :func:`dpmcmc.sample`.
     - ``ledger``, ``save_to``: the ledger that is charged, and a new ``.npz`` file for the fit, as in
       :func:`dpmcmc.sample`; :meth:`Fit.load` reads it.
     - ``seed``: repeatable noise for tests and public data; no guarantee is then issued.
 
-    Guarantee: ``steps`` Gaussian releases under substitution of one record, (``epsilon``, ``delta``) altogether.
+    Guarantee: ``steps`` Gaussian releases under the ``relation``, (``epsilon``, ``delta``) altogether.
     Reference: Jälkö, Dikmen & Honkela (2017); Heikkilä et al. (2019), supplement, as the start of their chains.
     """
-    budget = Budget(epsilon, delta)
+    budget = Budget(epsilon, delta, relation)
     check_model_like("model", model)
     steps, full_rank = whole("steps", steps), truth("full_rank", full_rank)
     positive("clip", clip)
     check_seed(seed)
+    check_kept(ledger, save_to)
     receipts_of(spent)
     posterior = Posterior.check(model, data, temperature)
     n = posterior.n
@@ -203,7 +213,7 @@ def dpvi(
         jax.eval_shape(lambda records: record_gradients(nothing, jnp.asarray(origin), unravel, records), few)
     purse = Purse(budget, of_releases(steps), receipts_of(spent), unit_of(model))
     # steps Gaussians of multiplier m are one with μ = √steps/m (Dong, Roth & Su 2022)
-    total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER))
+    total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER), relation)
     guarantee, receipt = purse.charge("variational fit", Repeat(total.event(n), steps))
     receipts, source = (*purse.earlier, receipt), RandomSource(seed)
     planned = PlannedFit(total, steps, full_rank, scale, origin, unravel, guarantee, receipts)
@@ -221,74 +231,3 @@ def coordinates(model: ModelLike, records: float, public_data: PyTree | None = N
     scale = shape.posterior_root(records)
     typical = math.sqrt(max(np.trace(scale.T @ shape.fisher @ scale), np.finfo(float).tiny))
     return np.asarray(flat, np.float64), scale, unravel, typical
-
-
-class FitPath(NamedTuple):
-    """The steps of a fit, in coordinates φ where the posterior has about unit covariance. It reads no records."""
-
-    log_prior: Callable[[Array], Any]
-    scale: np.ndarray
-    origin: np.ndarray
-    temperature: float
-    mask: np.ndarray  # of the root's free numbers
-    mean_step: Any
-    root_step: Any
-
-    @classmethod
-    def of(
-        cls, posterior: Posterior, scale: np.ndarray, origin: np.ndarray, unravel: Any, steps: int, full_rank: bool
-    ) -> FitPath:
-        model, temperature, size = posterior.model, posterior.temperature, len(origin)
-        # long steps first: a start one record's standard deviation off is √n of the posterior's away
-        far = max(min(0.5, REACH / steps) * math.sqrt(temperature * posterior.n), SMALLEST_RATE)
-        rate = optax.exponential_decay(far, steps, SMALLEST_RATE / far)
-        mask = np.tril(np.ones((size, size))) if full_rank else np.eye(size)
-        steppers = optax.adam(rate), optax.adam(ROOT_RATE)
-        return cls(lambda theta: model.log_prior(unravel(theta)), scale, origin, temperature, mask, *steppers)
-
-    def root(self, free: Array) -> Array:
-        """A triangular root with a positive diagonal, from free numbers."""
-        return jnp.where(np.eye(len(self.origin), dtype=bool), jnp.diag(jnp.exp(jnp.diag(free))), free * self.mask)
-
-    def begin(self) -> Any:
-        mean, free = jnp.zeros(len(self.origin)), jnp.zeros((len(self.origin), len(self.origin)))
-        return mean, free, self.mean_step.init(mean), self.root_step.init(free)
-
-    def place(self, state: Any, z: Array) -> Array:
-        """θ at which the records' gradients are asked for."""
-        mean, free, *_ = state
-        return jnp.asarray(self.origin) + self.scale @ (mean + self.root(free) @ z)
-
-    def step(self, state: Any, z: Array, noisy: Array) -> Any:
-        """A step of Adam, given the noisy sum of gradients at :meth:`place`."""
-        mean, free, mean_state, root_state = state
-        prior = jax.grad(self.log_prior)(self.place(state, z))
-        score = self.temperature * noisy + jnp.nan_to_num(prior, posinf=0.0, neginf=0.0) @ self.scale
-        # of E log π(mean + root z) + log det root
-        to_root = jnp.outer(score, z) * self.mask
-        to_free = jnp.where(np.eye(len(self.origin), dtype=bool), to_root * self.root(free) + 1, to_root)
-        mean_update, mean_state = self.mean_step.update(-score, mean_state)
-        root_update, root_state = self.root_step.update(-to_free, root_state)
-        return mean + mean_update, free + root_update, mean_state, root_state
-
-    def end(self, states: list[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and root; averaging the last quarter takes out most of the noise."""
-        quarter = -(-len(states) // 4)
-        mean, free = (np.mean([state[at] for state in states[-quarter:]], axis=0) for at in (0, 1))
-        return mean, np.asarray(self.root(jnp.asarray(free)))
-
-
-@lru_cache(maxsize=16)
-def compiled_gradients(model: RaveledModel) -> Program:
-    """Σ clip(scaleᵀ ∇ log p(xᵢ|θ)) in whole numbers; θ, scale, bound and unit are arguments."""
-
-    def run(block: PyTree, count: Array, asked: tuple[Any, ...]) -> Array:
-        theta, scale, bound, unit = asked
-        nothing = Posterior(model.model, None)
-
-        def gradients(records: PyTree) -> Array:
-            return record_gradients(nothing, theta, model.unravel, records).astype(jnp.float64) @ scale
-
-        return whole_total(block, gradients, bound, unit, count)
-
-    return Program(run)

@@ -66,7 +66,7 @@ class CSV(os.PathLike[str]):
                 f"CSV: encoding must be one in which ASCII is itself, such as 'utf-8', 'cp1252' or 'latin-1', got "
                 f"{self.encoding!r}: save the file as UTF-8"
             )
-        if isinstance(self.missing, str) or not all(
+        if not isinstance(self.missing, list | tuple) or not all(
             isinstance(mark, str | int) and not isinstance(mark, bool) for mark in self.missing
         ):
             raise TypeError(
@@ -172,7 +172,10 @@ def csv_header(file: CSV, opened: Any = None) -> list[str]:
             f"the header of {path!r} is not {file.encoding}: save the file as UTF-8, or say what it is, "
             "dp.CSV(path, encoding=...)"
         ) from None
-    names = next(csv.reader([text], delimiter=file.separator), [])
+    try:
+        names = next(csv.reader([text], delimiter=file.separator), [])
+    except csv.Error:  # a carriage return within a line, or a name of more than 131 072 characters
+        names = []
     if not names or text.count('"') % 2:
         raise ValueError(
             f"{path!r} has no header: its first line must name the columns, separated by {_words(file.separator)}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +17,7 @@ from dpmcmc.mechanisms.fixed_point import LEVELS, SMALLEST_BOUND, integer_sum, s
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event
+from dpmcmc.privacy.relations import SUBSTITUTION, check_relation, reach
 
 RandomWords = dict[str, Array]
 
@@ -70,13 +71,14 @@ class FullDataTest:
     """A test on all records whose bit has a known probability at every value of t.
 
     t = temperature·Σ clip(log p(xᵢ|θ') − log p(xᵢ|θ)) + public, and the bit is Bernoulli(``probabilities``(t)[0]). A
-    test with noise takes t less a public number, its ``statistic``.
+    test with noise takes t less a public number, its ``statistic``. ``relation`` is set by the budget that pays for it.
     """
 
     clip: Any
-    relation: ClassVar[str] = "substitution"
+    relation: str = field(default=SUBSTITUTION, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_relation(f"{type(self).__name__}: relation", self.relation)
         object.__setattr__(self, "clip", as_clip(self.clip))
 
     def probabilities(self, t: Array) -> tuple[Array, Array]:
@@ -91,7 +93,9 @@ class FullDataTest:
         constant = self.clip.constant
         if constant is None:
             return None
-        return self.event_at(float(2 * temperature * np.maximum(constant, SMALLEST_BOUND / temperature)))
+        return self.event_at(
+            float(reach(self.relation) * temperature * np.maximum(constant, SMALLEST_BOUND / temperature))
+        )
 
     def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
         return {"coin": coin.BITS_SHAPE}
@@ -104,7 +108,8 @@ class FullDataTest:
         return jnp.maximum(clip.bound(model, here, there), SMALLEST_BOUND / temperature)
 
     def shift(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
-        return 2 * temperature * self.bound(model, temperature, here, there)  # one record: from −c to c
+        # one record: from −c to c, or from nothing to c
+        return reach(self.relation) * temperature * self.bound(model, temperature, here, there)
 
     def prepare(self, posterior: Posterior, position: PyTree) -> Array:
         return jnp.zeros(0) if isinstance(posterior.data, Known) else posterior.record_log_likelihoods(position)
