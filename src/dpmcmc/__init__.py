@@ -30,6 +30,7 @@ _HOME = {
     "Decision": "chain.acceptance",
     "DistanceClip": "mechanisms.clip",
     "FileError": "files",
+    "Files": "sources",
     "Guarantee": "receipts",
     "Kernel": "chain.kernel",
     "Ledger": "ledger",
@@ -43,6 +44,7 @@ _HOME = {
     "Move": "chain.proposals",
     "Normal": "models.priors",
     "Number": "records",
+    "OnRay": "sources",
     "Ordered": "records",
     "Penalty": "chain.acceptance",
     "PerUnit": "models.units",
@@ -165,4 +167,6 @@ if TYPE_CHECKING:
     from dpmcmc.sampling import sample as sample
     from dpmcmc.scores.method import ScorePlan as ScorePlan
     from dpmcmc.scores.method import ScoreRelease as ScoreRelease
+    from dpmcmc.sources import Files as Files
+    from dpmcmc.sources import OnRay as OnRay
     from dpmcmc.variational import dpvi as dpvi

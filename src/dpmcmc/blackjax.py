@@ -33,7 +33,7 @@ from dpmcmc.posterior import Posterior, start
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import issued
-from dpmcmc.running import reserve
+from dpmcmc.running import check_kept, reserve
 
 try:
     from blackjax.base import SamplingAlgorithm
@@ -162,6 +162,7 @@ def as_sampling_algorithm(
         raise ValueError(
             f"a BlackJAX loop writes no checkpoint, and the plan has checkpoint={str(plan.checkpoint)!r}: plan without"
         )
+    check_kept(ledger)
     source, posterior = RandomSource(seed), posterior_of(plan, data)
     check_backend()
     plan.check(posterior)

@@ -15,7 +15,7 @@ from jax import Array
 from dpmcmc.arguments import within
 from dpmcmc.isolation import NotIsolated, check_isolated, each_record
 from dpmcmc.models.base import ModelLike, PyTree
-from dpmcmc.sources import MOST_RECORDS, Arrays, Records, is_records
+from dpmcmc.sources import MOST_RECORDS, Arrays, Records, is_records, opened
 from dpmcmc.sources.finite import check_finite
 
 
@@ -74,7 +74,7 @@ class Posterior:
     def check(cls, model: ModelLike, data: PyTree, temperature: float = 1.0) -> Posterior:
         """The posterior, after every public mistake that can be seen has been refused."""
         check_temperature(temperature)
-        posterior = cls(model, check_data(data), float(temperature))
+        posterior = cls(model, check_data(opened(data, model)), float(temperature))
         check_model(model, posterior.types)
         return posterior
 
@@ -125,8 +125,8 @@ def check_data(data: PyTree) -> PyTree | Records:
     """Records as arrays with one common leading axis, or their source; all numbers finite."""
     if is_records(data):
         if not getattr(data, "checked", False):
+            check_finite(data)  # a table in text is counted by the way
             _check_number(data.n)
-            check_finite(data)
             data.checked = True
         return data
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a data frame is a mapping of its columns

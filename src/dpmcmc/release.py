@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from dpmcmc import files, saved
+from dpmcmc.arguments import instance
 from dpmcmc.diagnostics import arviz, quietly
 from dpmcmc.files import sealed, signatures
 from dpmcmc.plain import Plain
 from dpmcmc.predicting import Predicting
+from dpmcmc.privacy import ZERO_OUT
 from dpmcmc.quality import Quality
 from dpmcmc.receipts import Guarantee, Receipt, round_up
 
@@ -138,6 +141,7 @@ class Release(Predicting):
         else:
             lines = [
                 f"{self.guarantee}.",
+                *([] if self.guarantee.relation != ZERO_OUT else [_of_values(self.guarantee)]),
                 "The guarantee covers everything in this release (draws, summaries, quality figures, accept decisions) "
                 "however accurate they are. It does not cover checkpoint files, error messages or other runs on the "
                 f"same records. Accounting: {self.guarantee.method}; rounding errors are included "
@@ -198,7 +202,8 @@ class Release(Predicting):
         ``trusted``, the PEM file of a public key, it must also be signed by the holder of that key: without, whoever
         can change the file can change receipts and draws as well.
         """
-        return cls.of_content(files.read(Path(path)), path, trusted)
+        path = Path(instance("path", path, (str, os.PathLike), "the path of a saved release"))
+        return cls.of_content(files.read(path), path, trusted)
 
     @classmethod
     def of_content(cls, content: bytes, path: str | Path, trusted: str | Path | None = None) -> Release:
@@ -218,6 +223,15 @@ class Release(Predicting):
             fault = str(error) or type(error).__name__
             raise files.FileError(f"{path} is not a release that dpmcmc saved: {fault}") from error
         return release
+
+
+def _of_values(guarantee: Guarantee) -> str:
+    """What a guarantee of presence says of values."""
+    epsilon, delta = map(round_up, guarantee.under_substitution())
+    return (
+        f"The values of a record that is there are protected as well, less: ({epsilon}, {delta}) under substitution. "
+        "Do not compare epsilon with that of a substitution guarantee."
+    )
 
 
 def issued(plan: Any, reproducible: bool) -> dict[str, Any]:

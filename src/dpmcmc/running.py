@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import jax
 
+from dpmcmc.arguments import instance
 from dpmcmc.files import locked
 from dpmcmc.ledger import Booking, Ledger
 from dpmcmc.mechanisms.self_test import check_backend
@@ -82,6 +83,7 @@ class RunsOnRecords:
         An error after the charge is a :class:`~dpmcmc.method.RunFailed`, which says what is spent.
         """
         source = RandomSource(seed)
+        check_kept(ledger, save_to)
         posterior = posterior_of(self, data)  # type: ignore[arg-type]
         self.check(posterior)
         checkpoint = getattr(self, "checkpoint", None)
@@ -141,8 +143,7 @@ def reserve(
     plan: Planned, posterior: Posterior, source: RandomSource, ledger: Ledger, checkpoint: Path | None = None
 ) -> Booking:
     """Charge a plan to a ledger, after refusing what no budget covers."""
-    if not isinstance(ledger, Ledger):
-        raise TypeError(f"ledger must be a dp.Ledger, got {ledger!r}")
+    check_kept(ledger)
     if source.reproducible:
         raise ValueError(
             "a run with seed= has no guarantee, whatever it is charged: its noise can be recomputed. Leave out seed=, "
@@ -153,9 +154,17 @@ def reserve(
     return ledger.reserve(plan.receipts, posterior, checkpoint)
 
 
+def check_kept(ledger: Ledger | None, save_to: str | Path | None = None) -> None:
+    """Refuse what is no ledger and no place for a result, before a record is looked at."""
+    if ledger is not None:
+        instance("ledger", ledger, Ledger, "a dp.Ledger: dp.Ledger(path) opens one")
+    if save_to is not None:
+        check_new_file(save_to, may_exist=True)
+
+
 def check_new_file(path: str | Path, *, may_exist: bool = False) -> Path:
     """A path that a result can be saved to; mistakes are refused before anything is charged."""
-    path = Path(path)
+    path = Path(instance("save_to", path, (str, os.PathLike), "the path of a new .npz file"))
     if path.suffix != ".npz":
         raise ValueError(f"save_to must be a .npz file, got {str(path)!r}")
     if not path.parent.is_dir():

@@ -30,11 +30,11 @@ from dpmcmc.models.units import unit_of
 from dpmcmc.plain import Plain
 from dpmcmc.plain_trees import packed, unpacked
 from dpmcmc.posterior import Posterior, check_data
-from dpmcmc.privacy import Budget, Event, Repeat
+from dpmcmc.privacy import SUBSTITUTION, Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource, check_seed
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
-from dpmcmc.running import run_paid
+from dpmcmc.running import check_kept, run_paid
 from dpmcmc.sources import like
 
 CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
@@ -68,6 +68,18 @@ class Fit:
         event = self.receipts[-1].event
         assert event is not None
         return event
+
+    def check(self) -> None:
+        """Refuse (ValueError) a fit whose parts are not of one fit, or whose guarantee its receipts do not pay for."""
+        size = sum(np.size(leaf) for leaf in jax.tree.leaves(self.position))
+        if self.mean.shape != (size,) or self.root.shape != (size, size):
+            raise ValueError(f"{size} parameters have a mean of {self.mean.shape} and a root of {self.root.shape}")
+        if not all(part.dtype == np.float64 and np.isfinite(part).all() for part in (self.mean, self.root)):
+            raise ValueError("its mean and root must be finite numbers of type float64")
+        if not self.receipts or self.receipts[-1].event is None:
+            raise ValueError("it has no receipt of what it did")
+        if self.guarantee is not None:
+            check_guarantee(self.guarantee, self.receipts)
 
     def __str__(self) -> str:
         promise = f"{self.guarantee}" if self.guarantee else "NO PRIVACY GUARANTEE (made with seed=)"
@@ -104,8 +116,7 @@ class Fit:
                 None if about["guarantee"] is None else Guarantee.from_dict(about["guarantee"]),
                 str(about["method"]),
             )
-            if fit.guarantee is not None:
-                check_guarantee(fit.guarantee, fit.receipts)
+            fit.check()
         except Exception as error:  # the digest is right, so somebody made it like this
             fault = str(error) or type(error).__name__
             raise files.FileError(f"{path} is not a fit that dpmcmc saved: {fault}") from error
@@ -165,6 +176,7 @@ def dpvi(
     temperature: float = 1.0,
     clip: float = CLIP,
     public_data: PyTree | None = None,
+    relation: str = SUBSTITUTION,
     spent: Any = (),
     ledger: Ledger | None = None,
     save_to: str | Path | None = None,
@@ -181,19 +193,21 @@ def dpvi(
     ones as ``public_data``): ``clip`` is in units of a record's typical gradient there.
 
     - ``steps``: more steps travel farther with more noise each; the budget is divided among them.
+    - ``relation``: what of a record is protected, its values or whether it is there, as in :func:`dpmcmc.sample`.
     - ``spent``: what was released from the same records before and shares the budget, as in :func:`dpmcmc.sample`.
     - ``ledger``, ``save_to``: the ledger that is charged, and a new ``.npz`` file for the fit, as in
       :func:`dpmcmc.sample`; :meth:`Fit.load` reads it.
     - ``seed``: repeatable noise for tests and public data; no guarantee is then issued.
 
-    Guarantee: ``steps`` Gaussian releases under substitution of one record, (``epsilon``, ``delta``) altogether.
+    Guarantee: ``steps`` Gaussian releases under the ``relation``, (``epsilon``, ``delta``) altogether.
     Reference: Jälkö, Dikmen & Honkela (2017); Heikkilä et al. (2019), supplement, as the start of their chains.
     """
-    budget = Budget(epsilon, delta)
+    budget = Budget(epsilon, delta, relation)
     check_model_like("model", model)
     steps, full_rank = whole("steps", steps), truth("full_rank", full_rank)
     positive("clip", clip)
     check_seed(seed)
+    check_kept(ledger, save_to)
     receipts_of(spent)
     posterior = Posterior.check(model, data, temperature)
     n = posterior.n
@@ -203,7 +217,7 @@ def dpvi(
         jax.eval_shape(lambda records: record_gradients(nothing, jnp.asarray(origin), unravel, records), few)
     purse = Purse(budget, of_releases(steps), receipts_of(spent), unit_of(model))
     # steps Gaussians of multiplier m are one with μ = √steps/m (Dong, Roth & Su 2022)
-    total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER))
+    total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER), relation)
     guarantee, receipt = purse.charge("variational fit", Repeat(total.event(n), steps))
     receipts, source = (*purse.earlier, receipt), RandomSource(seed)
     planned = PlannedFit(total, steps, full_rank, scale, origin, unravel, guarantee, receipts)

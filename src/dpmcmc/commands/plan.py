@@ -17,6 +17,9 @@ def plan(
     delta: Annotated[float | None, typer.Option(help="Privacy budget δ; 0.1/n if left out.")] = None,
     temperature: Annotated[float | None, typer.Option(help="Power of the likelihood, N0 / n.")] = None,
     method: Annotated[str, typer.Option(help="likelihood or chain.")] = "likelihood",
+    relation: Annotated[
+        str, typer.Option(help="What is protected: substitution (a record's values) or zero-out (whether it is there).")
+    ] = "substitution",
 ) -> None:
     """What to expect of a private posterior of n records: errors, effective draws, and remedies. Reads no record."""
     import dpmcmc as dp
@@ -28,7 +31,7 @@ def plan(
         if method not in methods:
             raise ValueError(f"--method must be {' or '.join(methods)}, got {method!r}")
         found = load_model(model)
-        budget = dp.Budget(epsilon, 0.1 / n if delta is None else delta)
+        budget = dp.Budget(epsilon, 0.1 / n if delta is None else delta, relation)
         typer.echo(str(dp.plan(found, n, budget, temperature=temperature, method=methods[method]())))
     except (ValueError, TypeError) as error:
         raise typer.BadParameter(str(error)) from error

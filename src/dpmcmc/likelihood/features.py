@@ -21,7 +21,7 @@ def release_features(
 ) -> np.ndarray:
     """Σᵢ clip(features of record i) over the clip radius, with Gaussian noise: ``total`` says how much.
 
-    Guarantee: ``total.event(n)`` under substitution of one record, whatever the basis: it is public, and each record's
+    Guarantee: ``total.event(n)`` under the relation of ``total``, whatever the basis: it is public, and each record's
     vector is clipped to norm 1. A record with a value that is not finite counts as an average one.
     """
     width = 2 ** int(np.ceil(np.log2(max(basis.size, 8))))  # few widths, so that few programs are compiled

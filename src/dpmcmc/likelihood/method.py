@@ -72,7 +72,8 @@ class LikelihoodRelease:
         purse = Purse(budget, of_releases(len(SHARES)), spent, unit_of(model))
         mu = purse.mu
         totals = tuple(
-            GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), LEAST_MULTIPLIER)) for share in SHARES
+            GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), LEAST_MULTIPLIER), budget.relation)
+            for share in SHARES
         )
         guarantee, receipt = purse.charge("log likelihood", Compose(tuple(total.event(n) for total in totals)))
         assert guarantee is not None  # Gaussian sums over all records are proven at every ε

@@ -1,7 +1,8 @@
 """Histograms of several columns at once with Gaussian noise, in whole numbers.
 
 Every record is in one bin of each column and adds the same whole number there. Under substitution it leaves one bin of
-a column for another, which moves the table by √2 of that number, not by 2 as a clipped sum would be charged.
+a column for another, which moves the table by √2 of that number, not by 2 as a clipped sum would be charged; under
+zero-out it leaves or enters one, which moves it by 1.
 
     counts = Histograms.of_multiplier(columns=3, noise_multiplier=20.0)
     run = jax.jit(lambda words, data, weight: noisy_counts(words, data, bins_of, bins, weight))
@@ -30,6 +31,7 @@ from dpmcmc.mechanisms.gaussian_sum import (
     need_64_bits,
 )
 from dpmcmc.privacy.events import Event, Gaussian
+from dpmcmc.privacy.relations import SUBSTITUTION, ZERO_OUT, reach
 
 LEAST_WEIGHT = 16
 """Of smaller weights too few noise multipliers could be had: the weight is a whole number."""
@@ -44,41 +46,44 @@ class Histograms:
     Each record adds ``weight`` units to one bin of each column, whatever it holds; the noise is the one of
     :class:`~dpmcmc.mechanisms.gaussian_sum.GaussianSum`, in units.
 
-    Guarantee: :meth:`event`. Under substitution the table moves by ``weight``·√(2·columns) at most, exactly.
+    Guarantee: :meth:`event`. Under substitution the table moves by ``weight``·√(2·columns) at most, exactly; under
+    zero-out by ``weight``·√columns.
     """
 
     columns: int
     weight: int
+    relation: str = SUBSTITUTION
 
     def __post_init__(self) -> None:
         if self.columns != int(self.columns):
             raise ValueError(f"columns must be a whole number, at least 1, got {self.columns!r}")
-        most = largest_weight(self.columns)
+        most = largest_weight(self.columns, self.relation)
         if self.weight != int(self.weight) or not LEAST_WEIGHT <= self.weight <= most:
+            noisiest = _multiplier(self.columns, LEAST_WEIGHT, self.relation)
             raise ValueError(
                 f"the weight of a record in counts of {self.columns} columns must be a whole number from "
-                f"{LEAST_WEIGHT} to {most} (noise multipliers from {_multiplier(self.columns, LEAST_WEIGHT):.3g} to "
+                f"{LEAST_WEIGHT} to {most} (noise multipliers from {noisiest:.3g} to "
                 f"{LEAST_MULTIPLIER:g}), got {self.weight!r}"
             )
 
     @classmethod
-    def of_multiplier(cls, columns: int, noise_multiplier: float) -> Histograms:
+    def of_multiplier(cls, columns: int, noise_multiplier: float, relation: str = SUBSTITUTION) -> Histograms:
         """The counts whose noise is at least ``noise_multiplier`` times their sensitivity, and hardly more."""
-        most = _multiplier(columns, LEAST_WEIGHT)
+        most = _multiplier(columns, LEAST_WEIGHT, relation)
         if not LEAST_MULTIPLIER <= noise_multiplier <= most:
             raise ValueError(
                 f"counts of {columns} columns can be released with noise multipliers from {LEAST_MULTIPLIER:g}, the "
                 f"least that is proven in machine arithmetic, to {most:.3g}; got {noise_multiplier!r}"
             )
-        weight = max(math.floor(_multiplier(columns, 1) / noise_multiplier), LEAST_WEIGHT)
-        if _multiplier(columns, weight) < noise_multiplier:  # a rounding at an edge
+        weight = max(math.floor(_multiplier(columns, 1, relation) / noise_multiplier), LEAST_WEIGHT)
+        if _multiplier(columns, weight, relation) < noise_multiplier:  # a rounding at an edge
             weight -= 1
-        return cls(columns, weight)
+        return cls(columns, weight, relation)
 
     @property
     def noise_multiplier(self) -> float:
-        """Standard deviation of the noise over the L2 sensitivity under substitution, both in units; rounded down."""
-        return _multiplier(self.columns, self.weight)
+        """Standard deviation of the noise over the L2 sensitivity, both in units; rounded down."""
+        return _multiplier(self.columns, self.weight, self.relation)
 
     @property
     def std(self) -> float:
@@ -87,7 +92,7 @@ class Histograms:
 
     def event(self, n: int) -> Event:
         """One release of all counts over all ``n`` records."""
-        return Gaussian(self.noise_multiplier)
+        return Gaussian(self.noise_multiplier, self.relation)
 
     def of_records(self, words: Array, data: Any, bins_of: Callable[[Any], Array], bins: int) -> Array:
         """The noisy counts (columns, bins) of :func:`noisy_counts`, with the weight compiled in."""
@@ -96,15 +101,15 @@ class Histograms:
         return noisy_counts(words, data, bins_of, bins, self.weight)
 
 
-def largest_weight(columns: int) -> int:
-    """The weight at the least noise multiplier."""
-    return math.floor(_multiplier(columns, 1) / LEAST_MULTIPLIER)
+def largest_weight(columns: int, relation: str = ZERO_OUT) -> int:
+    """The weight at the least noise multiplier of a relation; the largest of all is that of zero-out."""
+    return math.floor(_multiplier(columns, 1, relation) / LEAST_MULTIPLIER)
 
 
-def _multiplier(columns: int, weight: int) -> float:
+def _multiplier(columns: int, weight: int, relation: str) -> float:
     if columns < 1:
         raise ValueError(f"columns must be a whole number, at least 1, got {columns!r}")
-    return CHARGED_STD / (weight * math.sqrt(2 * columns)) * _ROUND_DOWN
+    return CHARGED_STD / (weight * math.sqrt(reach(relation) * columns)) * _ROUND_DOWN
 
 
 def noisy_counts(words: Array, data: Any, bins_of: Callable[[Any], Array], bins: int, weight: Array | int) -> Array:
@@ -115,8 +120,8 @@ def noisy_counts(words: Array, data: Any, bins_of: Callable[[Any], Array], bins:
     (columns · bins, DRAWS, 3). ``weight`` may be traced, so that one compiled program serves every noise multiplier;
     ``columns`` is what the shape of ``words`` says.
 
-    Guarantee: Gaussian(noise multiplier of ``Histograms(columns, weight)``) under substitution, whatever ``bins_of``
-    is.
+    Guarantee: Gaussian(noise multiplier of ``Histograms(columns, weight, relation)``) under either relation, whatever
+    ``bins_of`` is.
     """
     columns, rest = divmod(words.shape[0], bins)
     if bins < 1 or rest or not 1 <= columns * bins <= MOST_COORDINATES:

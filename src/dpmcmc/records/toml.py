@@ -76,14 +76,23 @@ def parsed(text: str, source: str) -> dict[str, Column]:
     """The columns that the text declares; every mistake names its place, what it has and what is allowed."""
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{source} is not TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and dates that do not exist
+        said = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise ValueError(f"{source} is not TOML: {said}") from None
+    if not _shallow(content, 6):
+        raise ValueError(f"{source} is nested more deeply than a schema: allowed are tables [columns.<name>]")
     for name, value in content.items():
         if name != "columns" or not isinstance(value, dict):
             raise ValueError(f"{source}: {name} = {value!r} is not part of a schema; allowed: tables [columns.<name>]")
     return {
         name: _column(settings, f"{source}: columns.{name}") for name, settings in content.get("columns", {}).items()
     }
+
+
+def _shallow(value: Any, levels: int) -> bool:
+    """Whether tables and lists are within each other so many times at most; errors quote what is wrong."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not inner or (levels > 0 and all(_shallow(each, levels - 1) for each in inner))
 
 
 def _column(settings: Any, place: str) -> Column:

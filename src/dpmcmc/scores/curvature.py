@@ -159,7 +159,7 @@ def learn(
     to_release = lengths[:, None] * np.stack([shown.T @ own, inverse])
     expected = curvatures(to_release[0])
     longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST)
-    spent = (COUNTS, share_for(2 * longest / reader.mu / reader.n, aim))
+    spent = (COUNTS, share_for(longest * reader.noise / reader.n, aim))
     arguments = (at, to_release[1])
     found = measure(reader, vectors.curvatures, arguments, expected, spent, blind=foresight.blind)
     scale = np.outer(lengths, lengths)

@@ -77,7 +77,7 @@ class ScoreRelease:
                 f"the budget (epsilon = {budget.epsilon:g}, delta = {budget.delta:g}) leaves a μ of {purse.mu:.2g}; "
                 f"below {LEAST_MU} noise is too large for the arithmetic, and for any use: raise epsilon or delta"
             )
-        rule = GaussianFilter.of_mu(purse.mu, MOST_RELEASES)
+        rule = GaussianFilter.of_mu(purse.mu, MOST_RELEASES, budget.relation)
         guarantee, receipt = purse.charge("scores", rule=rule)
         assert guarantee is not None  # Gaussian sums over all records are proven at every ε
         return ScorePlan(
@@ -128,7 +128,7 @@ class ScorePlan(PlannedScores, RunsOnRecords):
     @property
     def least_error(self) -> float:
         """Error of means, in posterior standard deviations, that the noise has at best: from public numbers."""
-        return least_error(self.rule.mu, self.n, self.raveled.dimension)
+        return least_error(self.rule.noise, self.n, self.raveled.dimension)
 
     def __str__(self) -> str:
         method = self.describe()

@@ -51,6 +51,9 @@ class Reader:
         self.model, self.n = model, posterior.n
         self._records, self._keys, self._spending = posterior.records, keys, Spending(rule)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a Reader holds private records and the keys of their noise, and cannot be copied or pickled")
+
     @property
     def types(self) -> PyTree:
         """Shapes and types of one record: public."""
@@ -60,6 +63,16 @@ class Reader:
     def mu(self) -> float:
         """What all releases have together."""
         return self._spending.rule.mu
+
+    @property
+    def relation(self) -> str:
+        """The neighbouring relation under which they have it."""
+        return self._spending.rule.relation
+
+    @property
+    def noise(self) -> float:
+        """Of a sum that took all of μ², in clips."""
+        return self._spending.rule.noise
 
     @property
     def left(self) -> float:
@@ -80,7 +93,7 @@ class Reader:
 
     def total(self, vectors: Vectors, arguments: Arguments, clip: float, width: int, share: float) -> Noisy:
         """The noisy sum of vectors of ``width`` numbers, each clipped to norm ``clip`` and divided by it."""
-        total = GaussianSum.of_multiplier(1.0, self._multiplier(share))
+        total = GaussianSum.of_multiplier(1.0, self._multiplier(share), self.relation)
         total.check_dimension(width)
         key = self._pay(total.noise_multiplier)
         asked = (*map(np.asarray, arguments), np.float64(1 / clip), total.bound, total.unit)
@@ -89,7 +102,7 @@ class Reader:
 
     def _counts(self, program: Program, arguments: Any, edges: np.ndarray, share: float) -> Noisy:
         columns, bins = edges.shape[0], edges.shape[1] + 1
-        table = Histograms.of_multiplier(columns, self._multiplier(share))
+        table = Histograms.of_multiplier(columns, self._multiplier(share), self.relation)
         key = self._pay(table.noise_multiplier)
         asked = (*map(np.asarray, arguments), edges, table.weight)
         values = noisy_total(self._records, program, asked, key, 1 / table.weight)

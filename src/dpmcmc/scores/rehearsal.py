@@ -38,7 +38,8 @@ def rehearse(plan: PlannedScores, seed: int = 0) -> tuple[ScoreQuality, ...]:
         with jax.enable_x64(True):
             records = _records(plan, jax.random.key(seed + trial))
         count = jax.tree.leaves(records)[0].shape[0]
-        rule = GaussianFilter.of_mu(plan.rule.mu * math.sqrt(plan.n / count), plan.rule.most_releases)
+        mu = plan.rule.mu * math.sqrt(plan.n / count)
+        rule = GaussianFilter.of_mu(mu, plan.rule.most_releases, plan.rule.relation)
         posterior = Posterior(plan.model, jax.device_get(records), plan.temperature)
         runs.append(release_sums(plan, posterior, RandomSource(seed + trial), rule).quality)
     return tuple(sorted(runs, key=lambda quality: quality.mean_error))

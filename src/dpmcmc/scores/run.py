@@ -105,7 +105,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         exact = matrices.power(tells + found.picture.prior_precision, -1, 1e-14)
         variances = Variances(np.diag(private), np.diag(exact), np.diag(mostly) / np.diag(private))
         curve, drawn = None, None
-        quality = of_found(found, variances, shape.bend, plan.temperature, reader.mu, failed, unseen)
+        quality = of_found(found, variances, shape.bend, plan.temperature, reader.noise, failed, unseen)
         bends = shape.bend > BENT or normal_prior(plan.raveled) is not None
         if bends and replace(quality, bend=0.0).verdict != NOT_USABLE:  # else draws are of no use anyway
             seed = int(source.random_words("draws", (1,))[0] >> 1)
@@ -114,7 +114,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
             if followed is not None:
                 (of_draws, curve, drawn), left_out = followed, 0.0
                 variances = of_draws._replace(typical=variances.typical)
-            quality = of_found(found, variances, left_out, plan.temperature, reader.mu, failed, unseen)
+            quality = of_found(found, variances, left_out, plan.temperature, reader.noise, failed, unseen)
     precision, weighted = tuple(map(tuple, said.precision.tolist())), tuple(said.weighted.tolist())
     return Outcome(ScoreSums(precision, weighted, tuple(found.state.theta.tolist()), curve), quality, drawn)
 

@@ -2,5 +2,19 @@
 
 from dpmcmc.sources.arrays import Arrays
 from dpmcmc.sources.base import MOST_RECORDS, Records, SourceError, block_rows, is_records, like
+from dpmcmc.sources.files import Files
+from dpmcmc.sources.opening import opened
+from dpmcmc.sources.ray import OnRay
 
-__all__ = ["MOST_RECORDS", "Arrays", "Records", "SourceError", "block_rows", "is_records", "like"]
+__all__ = [
+    "MOST_RECORDS",
+    "Arrays",
+    "Files",
+    "OnRay",
+    "Records",
+    "SourceError",
+    "block_rows",
+    "is_records",
+    "like",
+    "opened",
+]

@@ -124,8 +124,8 @@ THREADS = min(2, os.cpu_count() or 1)
 """That run programs: one reads or copies while another computes."""
 
 
-def total_of(blocks: Iterable[Block], program: Program, arguments: PyTree) -> np.ndarray:
-    """Σ program(block) on a few threads; at most a block more than threads is held at a time."""
+def total_of(blocks: Iterable[Block], program: Program, arguments: PyTree, threads: int = THREADS) -> np.ndarray:
+    """Σ program(block) on a few threads; while they compute, the next block is read, and not more."""
     blocks = iter(blocks)
     first, second = next(blocks, None), next(blocks, None)
     if first is None:
@@ -133,7 +133,7 @@ def total_of(blocks: Iterable[Block], program: Program, arguments: PyTree) -> np
     if second is None:
         return program(first.records, first.counted, arguments)
     total: np.ndarray | None = None
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[np.ndarray]] = deque()
 
         def add() -> None:
@@ -143,7 +143,7 @@ def total_of(blocks: Iterable[Block], program: Program, arguments: PyTree) -> np
 
         for block in _chained(first, second, blocks):
             waiting.append(pool.submit(program, block.records, block.counted, arguments))
-            if len(waiting) > THREADS:
+            if len(waiting) > threads:
                 add()
         while waiting:
             add()
