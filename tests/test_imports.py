@@ -13,8 +13,8 @@ import dpmcmc
 SOURCE = Path(dpmcmc.__file__).parent
 
 LAYERS = [
-    {"arguments"},
-    {"plain", "diagnostics", "records", "predicting", "files", "programs"},
+    {"arguments", "drawing"},
+    {"plain", "diagnostics", "records", "predicting", "files", "notebook", "programs"},
     {"privacy", "sources"},
     {"models", "isolation", "randomness", "receipts", "quality", "progress"},
     {"posterior", "plain_trees"},
@@ -28,7 +28,7 @@ LAYERS = [
     {"chain", "likelihood", "scores", "variational"},
     {"algorithms", "methods"},
     {"sampling"},
-    {"blackjax", "sklearn", "auditing"},
+    {"blackjax", "sklearn", "auditing", "study", "reporting"},
     {"commands"},
     {"cli"},
 ]

@@ -184,3 +184,11 @@ def test_a_posterior_shows_no_records_and_cannot_be_pickled():
     assert "12345" not in repr(posterior)
     with pytest.raises(TypeError, match="private records"):
         pickle.dumps(posterior)
+
+
+@given(st.floats(1e-3, 1e9), st.integers(1, 10**9))
+def test_a_coarsened_posterior_counts_fewer_records_than_there_are_and_than_beta(beta, n):
+    """N₀ = nβ/(β + n) (Heikkilä et al. 2019, section 3.2), as 1/N₀ = 1/n + 1/β."""
+    counts_as = dp.coarsened(beta, n) * n
+    assert 1 / counts_as == pytest.approx(1 / n + 1 / beta)
+    assert 0 < counts_as <= min(n, beta) * (1 + 1e-12)

@@ -78,7 +78,7 @@ def zhang_table() -> str:
     """What the noise-free branch of Z23 claims and what it could at best be."""
     rows: list[tuple[object, ...]] = []
     for sensitivity in (0.0005, 0.005, 0.05):
-        claim = zhang2023.theorem1(sensitivity, 1e-5, sensitivity)
+        claim = zhang2023.theorem2_full(sensitivity, 1e-5, sensitivity)
         many = zhang2023.composition(claim, 1000, 1e-6)
         rows.append((sensitivity, f"({claim.epsilon:g}, {claim.delta:g})", claim.necessary_delta, many.necessary_delta))
     return table(("Δ", "claimed (ε, δ) of one step", "δ at least, one step", "δ at least, 1000 steps"), rows)

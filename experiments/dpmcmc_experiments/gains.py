@@ -25,6 +25,19 @@ better (length, effective draws), published over ours elsewhere (ε, MMD, errors
 worse;** 0 means that not even one step fits the budget. Where a setting gives our ε beside a published one, the two
 runs have these different ε.
 
+What is compared, where it is not the same thing twice:
+
+- *different targets*: the two runs sample different posteriors (tempered differently, other prior, other covariates).
+  Such a row shows what the same budget buys, not a better sampler of one posterior.
+- *error of a moment* (Heikkilä et al.): the published error is against the paper's own baseline, one non-private chain,
+  ours against exact moments.
+- *correction error*: published is our evaluation of the tables that the authors fitted, not a printed number.
+- *length* and *ε at equal length* of Räisä: published lengths are recomputed from the published settings; the thesis
+  draws the curves of Figure 6.1 and prints no length.
+- Zhang & Zhang: no published guarantee is valid. *Claim at its best* is what (0.05, 10⁻⁵) a step would add up to if
+  every step were pure 0.05-DP, composed optimally. *Effective draws*: ours of our run of the published sampler; the
+  paper prints none.
+
 ## In short
 
 Medians are over settings that differ widely; the smallest and the largest gain show by how much.

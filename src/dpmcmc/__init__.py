@@ -59,6 +59,7 @@ _HOME = {
     "ScorePlan": "scores.method",
     "ScoreRelease": "scores.method",
     "audit": "auditing.entry",
+    "coarsened": "posterior",
     "dp_barker": "algorithms",
     "dp_barker_minibatch": "algorithms",
     "dp_barker_subsampled": "algorithms",
@@ -70,6 +71,7 @@ _HOME = {
     "from_numpyro": "models.numpyro.entry",
     "plan": "sampling",
     "regression": "models.formula.model",
+    "report": "reporting.page",
     "sample": "sampling",
 }
 _MODULES = {
@@ -151,6 +153,7 @@ if TYPE_CHECKING:
     from dpmcmc.models.priors import Normal as Normal
     from dpmcmc.models.units import PerUnit as PerUnit
     from dpmcmc.posterior import Posterior as Posterior
+    from dpmcmc.posterior import coarsened as coarsened
     from dpmcmc.privacy import Budget as Budget
     from dpmcmc.quality import Quality as Quality
     from dpmcmc.receipts import Guarantee as Guarantee
@@ -163,6 +166,7 @@ if TYPE_CHECKING:
     from dpmcmc.records import Ordered as Ordered
     from dpmcmc.records import Schema as Schema
     from dpmcmc.release import Release as Release
+    from dpmcmc.reporting.page import report as report
     from dpmcmc.sampling import plan as plan
     from dpmcmc.sampling import sample as sample
     from dpmcmc.scores.method import ScorePlan as ScorePlan

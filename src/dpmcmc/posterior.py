@@ -12,11 +12,23 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.arguments import within
+from dpmcmc.arguments import positive, whole, within
 from dpmcmc.isolation import NotIsolated, check_isolated, each_record
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.sources import MOST_RECORDS, Arrays, Records, is_records, opened
 from dpmcmc.sources.finite import check_finite
+
+
+def coarsened(beta: float, n: int) -> float:
+    """The temperature β/(β + n) of a coarsened posterior: n records count as N₀ = nβ/(β + n), which is below β.
+
+    For a model that is known to be only roughly right: the posterior given that the records are within an Exp(β) of
+    relative entropy of what the model could have produced is approximately this tempered one. ``n`` is public.
+
+    Reference: Miller & Dunson (2018), "Robust Bayesian inference via coarsening"; Heikkilä et al. (2019), sections 2.3
+    and 3.2, for private chains.
+    """
+    return positive("beta", beta) / (beta + whole("n", n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,21 +12,24 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 
 from dpmcmc.arguments import instance
 from dpmcmc.files import locked
-from dpmcmc.ledger import Booking, Ledger
 from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.method import NotBegun, RunFailed, posterior_of
 from dpmcmc.models.base import PyTree
+from dpmcmc.notebook import lines_as_html
 from dpmcmc.posterior import Posterior
 from dpmcmc.programs import kept_programs
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import Release
+
+if TYPE_CHECKING:  # a ledger needs a database library, which is an extra
+    from dpmcmc.ledger import Booking, Ledger
 
 
 class Result(Protocol):
@@ -57,6 +60,10 @@ class RunsOnRecords:
     def run(self, posterior: Posterior, source: RandomSource, progress: bool) -> Release:
         """What was planned, on the records, with the coins of ``source``."""
         raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """The plan in a notebook: what it says when it is printed. The first time rehearses it."""
+        return f"<div>{lines_as_html(str(self))}</div>"
 
     def check(self, posterior: Posterior) -> None:
         """Refuse public mistakes that only show with the records' types; nothing is charged yet."""
@@ -157,6 +164,8 @@ def reserve(
 def check_kept(ledger: Ledger | None, save_to: str | Path | None = None) -> None:
     """Refuse what is no ledger and no place for a result, before a record is looked at."""
     if ledger is not None:
+        from dpmcmc.ledger import Ledger
+
         instance("ledger", ledger, Ledger, "a dp.Ledger: dp.Ledger(path) opens one")
     if save_to is not None:
         check_new_file(save_to, may_exist=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpmcmc.arguments import instance, truth, whole
 from dpmcmc.chain.kernel import KernelLike
-from dpmcmc.ledger import Ledger
 from dpmcmc.method import Method, Plan
 from dpmcmc.methods import as_method
 from dpmcmc.models.base import ModelLike, PyTree, WithInit, check_model_like
@@ -18,6 +17,9 @@ from dpmcmc.randomness import check_seed
 from dpmcmc.receipts import receipts_of
 from dpmcmc.release import Release
 from dpmcmc.running import check_kept
+
+if TYPE_CHECKING:
+    from dpmcmc.ledger import Ledger
 
 
 def sample(

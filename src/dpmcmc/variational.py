@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,6 @@ from dpmcmc.arguments import positive, truth, whole
 from dpmcmc.charge import Purse, check_guarantee, of_releases
 from dpmcmc.files import sealed
 from dpmcmc.geometry import geometry
-from dpmcmc.ledger import Ledger
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum, record_gradients, whole_total
 from dpmcmc.mechanisms.totals import Program, noisy_total
@@ -36,6 +35,9 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
 from dpmcmc.running import check_kept, run_paid
 from dpmcmc.sources import like
+
+if TYPE_CHECKING:
+    from dpmcmc.ledger import Ledger
 
 CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
 SMALLEST_RATE = 0.03  # of the last steps, in posterior standard deviations

@@ -60,7 +60,7 @@ def _references() -> Iterator[Good]:
     yield Good("hmc", a.hmc, {"step": 0.1, "steps": 3}, {"step": POSITIVE, "steps": WHOLE})
     yield Good("sgld", a.sgld, {"step": 0.1}, {"step": POSITIVE, "batch": given(WHOLE)})
     yield Good("seita", a.seita, {"step": 0.1, "batch": 10}, {"step": STEPS, "batch": (*WHOLE, 1)})
-    tuna = {"step": STEPS, "constants": CONSTANTS, "chi": POSITIVE}
+    tuna = {"step": STEPS, "constants": CONSTANTS, "chi": given(POSITIVE), "rate": given(POSITIVE)}
     yield Good("tuna_mh", a.tuna_mh, {"step": 0.1, "constants": 1.0}, tuna)
     published = {"step": STEPS, "constants": CONSTANTS, "epsilon": POSITIVE, "delta": OPEN_UNIT, "variant": TEXT}
     published |= {"rate": POSITIVE, "largest_batch": POSITIVE, "full_batch": TRUTH}
@@ -107,7 +107,12 @@ def _tests() -> Iterator[Good]:
     yield Good("PoissonBarker", t.PoissonBarker, {"bound": 0.1}, {"bound": POSITIVE, "rate": given(POSITIVE)})
     growing = {"batch": (*WHOLE, 1), "noise_variance": (*POSITIVE, 0.5), "passes": WHOLE}
     yield Good("GrowingBatch", t.GrowingBatch, {"batch": 10}, growing)
-    yield Good("TunaMH", t.TunaMH, {"constants": 1.0}, {"constants": CONSTANTS, "chi": POSITIVE})
+    yield Good(
+        "TunaMH",
+        t.TunaMH,
+        {"constants": 1.0},
+        {"constants": CONSTANTS, "chi": given(POSITIVE), "rate": given(POSITIVE)},
+    )
     yield Good("ConstantClip", dp.ConstantClip, {"value": 1.0}, {"value": POSITIVE})
     metrics = ("1", 3, object(), [1.0], [[math.nan]], [[1.0, 2.0]], [])
     yield Good("DistanceClip", dp.DistanceClip, {"slope": 1.0}, {"slope": POSITIVE, "metric": metrics})

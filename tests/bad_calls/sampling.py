@@ -93,6 +93,7 @@ def _planned() -> Iterator[Good]:
         again | {"plan": (None, 3, "plan", object(), BUDGET, dp.ChainPlan)},
         ("data",),
     )
+    yield Good("coarsened", dp.coarsened, {"beta": 100.0, "n": 1000}, {"beta": POSITIVE, "n": WHOLE})
     yield Good("Budget", dp.Budget, {"epsilon": 1.0, "delta": 1e-6}, {"epsilon": POSITIVE, "delta": OPEN_UNIT})
 
 

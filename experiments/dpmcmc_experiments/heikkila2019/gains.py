@@ -15,7 +15,7 @@ from dpmcmc_experiments.figures import Cell, Check, Figure, Settings, reference,
 from dpmcmc_experiments.heikkila2019 import langevin, lessened, prices, study
 
 PAPER = "heikkila2019"
-MOMENTS = "error at equal epsilon"
+MOMENTS = "error of a moment"
 
 
 def row(figure: str, setting: str, measure: str, theirs: float, ours: float) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def less_tempered(settings: Settings, number: int) -> list[dict[str, Any]]:
     found = lessened.run(settings, number)
     draws = pd.read_csv(reference("poster_fig2_draws.csv"))
     theirs = lessened.distance(draws[draws["chain"] == "private"][["theta1", "theta2"]].to_numpy())
-    setting = f"records count as 10⁵ for 100, ε = 1.00 for 1.22, run {number}"
+    setting = f"different targets: records count as 10⁵ for 100, ε = 1.00 for 1.22, run {number}"
     return [row("2", setting, "distance from the true parameters", theirs, found["distance"]) | found]
 
 
@@ -81,7 +81,10 @@ def released(settings: Settings) -> list[dict[str, Any]]:
     table = pd.read_csv(reference("poster_fig3_table.csv"))
     table = table[table["method"] == "dp_mcmc"].sort_values(["metric", "param"])
     last = table[table["iteration"] == table["iteration"].max()].itertuples()
-    setting = f"default method, records count as 100, ε = 1.00 for 1.22, mean of {runs} runs"
+    setting = (
+        f"default method, records count as 100, ε = 1.00 for 1.22, mean of {runs} runs; published against its own "
+        "baseline, ours against the exact posterior"
+    )
     return [
         row("3", f"{setting}, {one.metric.split('_')[0]} of {one.param}", MOMENTS, one.mean_over_20_runs, error)
         for one, error in zip(last, np.mean(errors, axis=0), strict=True)
@@ -127,7 +130,7 @@ def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
     return [
         *found,
         Check(
-            "the paper's target by the default method: every error of a mean or variance smaller than in Figure 3",
+            "the paper's target by the default method: every error (exact baseline) smaller than in Figure 3 (its own)",
             f"by factors of {errors.min():.1f} to {errors.max():.1f}, median {errors.median():.1f}",
             bool((errors > 1).all()),
         ),

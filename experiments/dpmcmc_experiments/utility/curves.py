@@ -1,4 +1,9 @@
-"""The default method on Räisä's eight posteriors, from a weak public guess and from the prior, everything paid for."""
+"""The default method on Räisä's eight posteriors, from the prior and from a guess.
+
+From the prior (the circle's is flat: from its fixed starting point) everything is paid for within ε. The guess is far
+off, but its centre and width are made from exact moments of the posterior, which nobody has for free: its rows show
+what a distant start does, and no headline rests on them.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +28,9 @@ FEWER = {4.0: 10, 6.0: 5}
 
 STARTS = ("guess", "prior")
 FAR = 10.0  # posterior standard deviations, in every parameter, between the guess and the posterior's mean
-TARGETS = {  # at most the lowest published median MMD of any algorithm at ε = 6; circle: distance of the mean
-    "easy-2d": 0.122,
-    "easy-10d": 0.270,
-    "tempered-2d": 0.138,
-    "tempered-10d": 0.203,
-    "gauss-30d": 0.227,
-    "hard-2d": 0.526,
-    "hard-gauss-2d": 0.444,
-    "circle": 0.3,
-}
+CIRCLE_BAR = 0.3
+"""A bar of our own for the circle's distance of the mean, below everything published for it."""
+
 QUICK = {"n": 20_000, "chains": 1}
 
 
@@ -117,6 +115,13 @@ def published(model: str) -> pd.DataFrame:
     return part.groupby("epsilon", as_index=False)["median"].min()
 
 
+def best_published(model: str) -> tuple[float, float]:
+    """The lowest published median of any algorithm at any ε up to 6 (circle: up to 1), and the ε it is from."""
+    medians = published(model)
+    best = medians.loc[medians["median"].idxmin()]
+    return float(best["median"]), float(best["epsilon"])
+
+
 def draw(rows: pd.DataFrame) -> Any:
     import matplotlib.pyplot as plt
 
@@ -125,7 +130,7 @@ def draw(rows: pd.DataFrame) -> Any:
     for axis, name in zip(axes.flat, SETTINGS, strict=True):
         theirs = published(name)
         axis.plot(theirs["epsilon"], theirs["median"], "k.--", linewidth=0.8, label="best published")
-        axis.axhline(TARGETS[name], color="k", linewidth=0.4)
+        axis.axhline(best_published(name)[0], color="k", linewidth=0.4)
         for colour, start in zip(("C0", "C1"), STARTS, strict=True):
             part = boxes[(boxes["model"] == name) & (boxes["start"] == start)].sort_values("epsilon")
             axis.plot(part["epsilon"], part["median"], ".-", color=colour, label=f"dpmcmc, from the {start}")
@@ -135,7 +140,10 @@ def draw(rows: pd.DataFrame) -> Any:
         axis.set_xticks(sorted(EPSILONS), [f"{epsilon:g}" for epsilon in sorted(EPSILONS)])
         axis.minorticks_off()
     axes.flat[0].legend(fontsize=7)
-    figure.suptitle("median and quartiles of 20 releases (ε = 4: of 10, ε = 6: of 5); everything paid for", fontsize=10)
+    figure.suptitle(
+        "median and quartiles of 20 releases (ε = 4: of 10, ε = 6: of 5); the guess is centred by exact moments",
+        fontsize=10,
+    )
     figure.tight_layout()
     return figure
 
@@ -149,10 +157,12 @@ def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
     for epsilon in CLAIMED:
         for start in STARTS:
             part = boxes[(boxes["start"] == start) & (boxes["epsilon"] == epsilon)].set_index("model")["median"]
-            missed = [f"{name} {part[name]:.3f}" for name in part.index if part[name] > TARGETS[name]]
-            claim = f"at ε = {epsilon:g}, from the {start}: medians at most the best published at ε = 6"
+            missed = [f"{name} {part[name]:.3f}" for name in part.index if part[name] > best_published(name)[0]]
+            claim = f"at ε = {epsilon:g}, from the {start}: medians at most the best published at any ε"
             found = f"{len(part) - len(missed)} of {len(part)}" + (f"; not {', '.join(missed)}" if missed else "")
-            checks.append(Check(claim, found, not missed))
+            checks.append(Check(claim, found, not missed and len(part) == len(SETTINGS)))
+            own = f"at ε = {epsilon:g}, from the {start}: the circle's median at most {CIRCLE_BAR:g}, a bar of our own"
+            checks.append(Check(own, f"{part['circle']:.3f}", bool(part["circle"] <= CIRCLE_BAR)))
     return checks + predictions(rows)
 
 

@@ -16,6 +16,7 @@ from dpmcmc_experiments.zhang2023.published import (
     DELTA,
     NO_GUARANTEE,
     Published,
+    best_claim,
     composed_claim,
     necessary_delta,
     planned,
@@ -25,7 +26,10 @@ from dpmcmc_experiments.zhang2023.published import (
 
 
 def budget_cells(settings: Settings) -> list[Cell]:
-    """One row a chain: what is claimed a step, what that adds up to, what δ it needs, and what really holds."""
+    """One row a chain: what is claimed a step, what that adds up to, what δ it needs, and what really holds.
+
+    ``epsilon_chain`` and ``delta_chain`` are composed as the paper does, ``epsilon_best`` optimally, at δ = 10⁻⁵.
+    """
     return [Cell("budget-mixture", lambda: mixture_budget(settings)), *logistic_budget(settings)]
 
 
@@ -38,6 +42,7 @@ def _published_row(name: str, setting: Published, constants: np.ndarray, step: f
         "claimed_a_step": f"({setting.epsilon:g}, {setting.delta:g})",
         "epsilon_chain": epsilon,
         "delta_chain": delta,
+        "epsilon_best": best_claim(setting, setting.steps),
         "delta_needed": needed,
         "holds": NO_GUARANTEE,
     }
@@ -45,7 +50,8 @@ def _published_row(name: str, setting: Published, constants: np.ndarray, step: f
 
 def _private_row(name: str, guarantee: Any, steps: int) -> Any:
     row = {"chain": name, "steps": steps, "claimed_a_step": "", "epsilon_chain": guarantee.epsilon}
-    return row | {"delta_chain": guarantee.delta, "delta_needed": 0.0, "holds": str(guarantee)}
+    proven = {"delta_chain": guarantee.delta, "epsilon_best": guarantee.epsilon, "delta_needed": 0.0}
+    return row | proven | {"holds": str(guarantee)}
 
 
 def mixture_budget(settings: Settings) -> list[dict[str, Any]]:
@@ -100,15 +106,12 @@ def mixture_gains(settings: Settings) -> list[dict[str, Any]]:
     read = reading(p.constants.sum(), p.setting.step, p.setting, p.setting.largest_batch).records
     steps = int(dp.privacy.max_steps(event, p.budget, DELTA))
     allowed = steps_within_claim(p.setting, p.budget)
-    name = (
-        f"{p.setting.steps} steps of root mean square length {mixture.LENGTH:.3f}; published: claim composed, not valid"
-    )
-    at = f"mixture, total ε = {p.budget:g}; published: claim composed, not valid"
+    unproven = "published: claim at its best, not valid"
+    name = f"{p.setting.steps} steps of root mean square length {mixture.LENGTH:.3f}; {unproven}"
+    at = f"mixture, total ε = {p.budget:g}; {unproven}"
     records = 4 * p.setting.n * p.tau * mixture.bound(mixture.LENGTH)
     return [
-        gain(
-            "fig2", f"mixture, {name}", "epsilon at equal length", composed_claim(p.setting, p.setting.steps)[0], ours
-        ),
+        gain("fig2", f"mixture, {name}", "epsilon at equal length", best_claim(p.setting, p.setting.steps), ours),
         gain("fig2", at, "length at equal epsilon", allowed, steps),
         gain("fig2", "mixture, K = 60", "records read a step", read, records),
         gain("fig2", "mixture", "Lipschitz constant of one record", p.constants.max() / p.tau, mixture.MODEL.slope),
@@ -128,14 +131,24 @@ def selection_gains(settings: Settings) -> list[dict[str, Any]]:
 
 def logistic_gains(settings: Settings) -> list[dict[str, Any]]:
     p = digits(settings)
-    claimed, ours = composed_claim(p.setting, p.setting.steps)[0], same_plan(p).guarantee.epsilon
-    at = f"logistic, {p.setting.steps} steps of the published length; published: claim composed, not valid"
+    claimed, ours = best_claim(p.setting, p.setting.steps), same_plan(p).guarantee.epsilon
+    target = f"logistic, {p.setting.steps} steps of the published length, records clipped to norm 8"
+    at = f"{target}; published: claim at its best, not valid"
     read = reading(np.linalg.norm(p.x, axis=1).sum(), p.setting.step, p.setting, p.setting.largest_batch).records
     rows = [
         gain("fig3", at, "epsilon at equal length", claimed, ours),
-        gain("fig3", "logistic, untempered", "records read a step", read, 4 * p.setting.n * same_bound(p)),
+        gain(
+            "fig3",
+            "logistic, untempered, records clipped to norm 8",
+            "records read a step",
+            read,
+            4 * p.setting.n * same_bound(p),
+        ),
     ]
     first = logistic.epsilons(settings)[0]
     error = {key: 1 - logistic.accuracy(key, settings) for key in ("published", f"fitted-{first:g}")}
-    name = f"logistic, test error; published at claimed ε = {claimed:.3g} (not valid), ours at ε = {first:g}"
+    name = (
+        f"logistic, different targets: published untempered at a claimed ε = {claimed:.3g} at best (not valid), ours a "
+        f"private fit and a chain tempered to {logistic.TEMPERATURE:g} with a prior, ε = {first:g}"
+    )
     return [*rows, gain("fig3", name, "test error", error["published"], error[f"fitted-{first:g}"])]

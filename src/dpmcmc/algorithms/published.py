@@ -9,14 +9,14 @@ from dpmcmc.algorithms.steps import as_proposal
 from dpmcmc.arguments import truth
 from dpmcmc.chain.acceptance import PublishedFastMH, PublishedFastMHFull
 from dpmcmc.chain.kernel import Kernel
-from dpmcmc.privacy.catalogue import Z23_THEOREM_1, Accounting
+from dpmcmc.privacy.catalogue import Z23_THEOREM_2, Accounting
 from dpmcmc.privacy.events import MetropolisBit
 
 
 def published_fast_mh(step: Any, constants: Any, full_batch: bool = False, **published: Any) -> Kernel:
     """DP-Fast MH as published, for comparison. **Not private**: no guarantee is issued (docs/theory/fast-mh.md).
 
-    Reference: Zhang & Zhang (2023), Algorithms 1 and 2.
+    Reference: Zhang & Zhang (2023), Algorithm 2.
     """
     truth("full_batch", full_batch)
     test = PublishedFastMHFull if full_batch else PublishedFastMH
@@ -43,7 +43,7 @@ register(
             "DP-Fast MH as published, in its branch without noise: not private",
             {"shift": 0.01},
             lambda s: MetropolisBit(s["shift"]),
-            (Z23_THEOREM_1,),
+            (Z23_THEOREM_2,),
         ),
     )
 )

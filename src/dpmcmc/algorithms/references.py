@@ -97,9 +97,12 @@ register(
 )
 
 
-def tuna_mh(step: Any, constants: Any, chi: float = 0.01) -> Kernel:
-    """TunaMH, exact minibatch Metropolis–Hastings; not private. Reference: Zhang, Cooper & De Sa (2020)."""
-    return Kernel(as_proposal(step), TunaMH(constants, chi))
+def tuna_mh(step: Any, constants: Any, chi: float | None = None, rate: float | None = None) -> Kernel:
+    """TunaMH, exact minibatch Metropolis–Hastings; not private. λ = χC²M² (χ = 0.01), or fixed by ``rate``.
+
+    Reference: Zhang, Cooper & De Sa (2020), Algorithm 2; with ``rate`` Zhang & Zhang (2023), Algorithm 1.
+    """
+    return Kernel(as_proposal(step), TunaMH(constants, chi, rate))
 
 
 register(

@@ -30,8 +30,11 @@ Dataset = Annotated[str | None, typer.Option(help="Which data set, where there a
 @contextmanager
 def _mistakes() -> Iterator[None]:
     """Errors as one line and an exit code."""
-    from dpmcmc.ledger import LedgerDamaged
-
+    try:
+        from dpmcmc.ledger import LedgerDamaged
+    except ImportError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(MISTAKE) from None
     try:
         yield
     except LedgerDamaged as error:

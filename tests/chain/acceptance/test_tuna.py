@@ -30,17 +30,18 @@ EQUAL = np.full(3, 0.4)
 OWN = np.ptp(RECORDS, axis=1) + 0.01  # each record's own constant; states are at distances 1 and 2
 
 
-def setting(constants, chi, here, there):
+def setting(constants, chi, here, there, rate=None):
     """aᵢ and the bound of every record for a move."""
     length = abs(there - here)
     total = constants.sum()
-    return chi * total**2 * length**2 * constants / total, constants * length
+    return (chi * total**2 * length**2 if rate is None else rate) * constants / total, constants * length
 
 
+@pytest.mark.parametrize("rate", [None, 1.5], ids=["chi", "fixed rate"])
 @pytest.mark.parametrize("constants", [EQUAL, OWN], ids=["equal", "own"])
-def test_detailed_balance_given_the_counts(constants):
+def test_detailed_balance_given_the_counts(constants, rate):
     for here, there in MOVES:
-        a, bound = setting(constants, 3.0, here, there)
+        a, bound = setting(constants, 3.0, here, there, rate)
         sides = []
         for x, y in ((here, there), (there, here)):
             weight, log_ratio = counts(places(x, y, bound), a, 45, bound)
@@ -49,8 +50,9 @@ def test_detailed_balance_given_the_counts(constants):
         assert np.max(np.abs(sides[0][big] / sides[1][big] - 1)) < 1e-12
 
 
-def test_accepts_as_often_as_the_enumeration_says():
-    test, steps = TunaMH(lambda record: jnp.max(record) - jnp.min(record) + 0.01, chi=3.0), 12_000
+@pytest.mark.parametrize("given", [{"chi": 3.0}, {"rate": 1.5}], ids=["chi", "fixed rate"])
+def test_accepts_as_often_as_the_enumeration_says(given):
+    test, steps = TunaMH(lambda record: jnp.max(record) - jnp.min(record) + 0.01, **given), 12_000
     bits = {"batch": RandomSource(1).random_words("batch", (steps, 1))}
     with jax.enable_x64(True):
         posterior = Posterior(MODEL, jnp.asarray(RECORDS), 1.0)
@@ -65,7 +67,7 @@ def test_accepts_as_often_as_the_enumeration_says():
         pairs = np.array(MOVES)[np.arange(steps) % 6]
         seen = np.asarray(accepted(bits, pairs[:, 0], pairs[:, 1]))
     for i, (here, there) in enumerate(MOVES):
-        a, bound = setting(OWN, 3.0, here, there)
+        a, bound = setting(OWN, 3.0, here, there, given.get("rate"))
         p = accept_probability(places(here, there, bound), a, LOG_PRIOR[there] - LOG_PRIOR[here], metropolis, 45, bound)
         mine = seen[i::6]
         assert abs(mine.mean() - p) < 4.5 * np.sqrt(p * (1 - p) / len(mine))
@@ -84,3 +86,7 @@ def test_visits_a_finite_space_as_often_as_the_posterior_says_and_claims_nothing
 def test_public_mistakes_are_refused():
     with pytest.raises(ValueError, match="chi must be positive"):
         TunaMH(1.0, chi=0.0)
+    with pytest.raises(ValueError, match="rate must be positive"):
+        TunaMH(1.0, rate=-1.0)
+    with pytest.raises(ValueError, match=r"chi or rate, not both, got chi = 0\.1 and rate = 2\.0"):
+        TunaMH(1.0, chi=0.1, rate=2.0)

@@ -67,6 +67,19 @@ def sampling_error(moments: Moments, batch: int, noise_variance: float, n: int |
     return min(1.0, by_variance + min(kolmogorov, taylor) + replacement)
 
 
+def published_sampling_error(ratios: np.ndarray, counts_as: float, batch: int, *, standardised: bool = False) -> float:
+    """The bound that stands in the literature: (6.4 E|Z|³ + 2 E|Z|)/√b, Z = N₀ (r − E r) (Heikkilä et al. 2019, Thm 3).
+
+    ``ratios`` are the records' log ratios r, ``counts_as`` is N₀ (N without tempering). For comparison only. As printed
+    it cannot hold: the distance to a normal law does not change with the scale of r, and the bound goes to 0 with it.
+    Its source (Seita et al. 2017, Corollary 1) has a Z of variance 1: ``standardised=True``. :func:`sampling_error` is
+    what this library uses.
+    """
+    ratios = np.asarray(ratios, np.float64)
+    z = np.abs(ratios - ratios.mean()) * (1 / ratios.std() if standardised else counts_as)
+    return float((6.4 * np.mean(z**3) + 2 * np.mean(z)) / math.sqrt(batch))
+
+
 def acceptance_error(correction: Correction, moments: Moments, batch: int, n: int | None = None) -> float:
     """Bound on |P(accept) − logistic(Δ)|: sampling error plus correction's error (Heikkilä et al. 2019, Theorem 4)."""
     return min(1.0, sampling_error(moments, batch, correction.variance, n) + correction.error)

@@ -43,7 +43,7 @@ class PublishedFastMHFull(PoissonMinibatch):
     1 − e^{−Δ} on its neighbour, so no δ below 1 − e^{−Δ} holds, whatever ε; cᵢ is computed from the records besides.
 
     Choose it to compare with; :class:`~dpmcmc.chain.acceptance.Barker` is what it wants to be.
-    Reference: Zhang & Zhang (2023), Theorem 1; docs/theory/fast-mh.md.
+    Reference: Zhang & Zhang (2023), Algorithm 2 with B ≥ K always, Theorem 2; docs/theory/fast-mh.md.
     """
 
     epsilon: float = 0.05

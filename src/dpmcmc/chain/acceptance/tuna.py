@@ -60,20 +60,27 @@ class PoissonMinibatch:
 class TunaMH(PoissonMinibatch):
     """Metropolis–Hastings with Poisson counts as auxiliary variables, as published.
 
-    ``chi`` is χ: the rate is λ = χC²M², and about λ + CM records are read, where C = Σcᵢ and M = ‖θ' − θ‖.
+    About λ + CM records are read, where C = Σcᵢ and M = ‖θ' − θ‖. Give one of ``chi``, χ in λ = χC²M² (0.01 if neither
+    is given), and ``rate``, a fixed λ.
 
     Guarantee: none. The chain targets the posterior exactly if the bounds are true; its accept bit is not private, as
     that of no Metropolis test is, and the work of a step depends on the move.
 
     Choose it as the non-private reference of :class:`~dpmcmc.chain.acceptance.PoissonBarker`.
-    Reference: Zhang, Cooper & De Sa (2020), "Asymptotically optimal exact minibatch Metropolis–Hastings", Algorithm 2.
+    Reference: Zhang, Cooper & De Sa (2020), "Asymptotically optimal exact minibatch Metropolis–Hastings", Algorithm 2;
+    with a fixed λ Zhang & Zhang (2023), Algorithm 1.
     """
 
-    chi: float = 0.01
+    chi: float | None = None
+    rate: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("TunaMH: chi", self.chi)
+        if self.chi is not None and self.rate is not None:
+            raise ValueError(f"TunaMH: give chi or rate, not both, got chi = {self.chi!r} and rate = {self.rate!r}")
+        for name, value in (("chi", self.chi), ("rate", self.rate)):
+            if value is not None:
+                positive(f"TunaMH: {name}", value)
 
     def event(self, n: int, temperature: float) -> Event | None:
         return NonPrivate("TunaMH is a Metropolis test, whose accept bit has no finite privacy cost")
@@ -83,7 +90,7 @@ class TunaMH(PoissonMinibatch):
     ) -> Decision:
         count_key, batch_key, coin_key = jax.random.split(key_of(random_words), 3)
         reach = cache[-1] * distance(here, move.position)  # C M
-        rate = self.chi * reach**2
+        rate = (self.chi or 0.01) * reach**2 if self.rate is None else jnp.float64(self.rate)
         count = poisson_count(count_key, rate + reach)
         t = public + minibatch_log_ratio(batch_key, posterior, cache, here, move.position, rate, count)
         return Decision(metropolis(coin_key, t), cache)

@@ -1,5 +1,7 @@
 """The classical results that the published bounds are made of: conversions, composition, amplification.
 
+Dwork & Roth (2014); Dwork, Rothblum & Vadhan (2010); Kairouz, Oh & Viswanath, "The composition theorem for differential
+privacy" (2015);
 Mironov, "Rényi differential privacy" (2017); Bun & Steinke, "Concentrated differential privacy" (2016); Sommer,
 Meiser & Mohammadi, "Privacy loss classes" (2019); Wang, Balle & Kasiviswanathan, "Subsampled Rényi DP" (2019).
 """
@@ -11,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 from scipy.special import gammaln, log_ndtr, logsumexp
 
 from dpmcmc.privacy.published.result import non_negative, positive, valid_delta, valid_order
@@ -49,6 +52,50 @@ def gaussian_delta(epsilon: float, rho: float) -> float:
         return 0.0
     scale = math.sqrt(2 * rho)
     return math.exp(log_ndtr((rho - epsilon) / scale)) - math.exp(epsilon + log_ndtr(-(rho + epsilon) / scale))
+
+
+def gaussian_mechanism_std(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    """σ = √(2 log(1.25/δ)) Δ/ε, (ε, δ)-DP for ε < 1 (Dwork & Roth 2014, Thm A.1; Z23 Thm 1 is this statement)."""
+    if not 0 < epsilon < 1:
+        raise ValueError(f"the classical Gaussian mechanism is proven for 0 < epsilon < 1, got {epsilon!r}")
+    valid_delta(delta)
+    non_negative(sensitivity=sensitivity)
+    return math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / epsilon
+
+
+def advanced_composition(epsilon: float, steps: int, slack: float) -> float:
+    """ε of T steps of ε-DP at δ = ``slack``: ε√(2T log(1/δ)) + Tε(e^ε − 1) (Dwork, Rothblum & Vadhan 2010)."""
+    positive(epsilon=epsilon)
+    non_negative(steps=steps)
+    valid_delta(slack)
+    return epsilon * math.sqrt(-2 * steps * math.log(slack)) + steps * epsilon * math.expm1(epsilon)
+
+
+def pure_composition_delta(total: float, epsilon: float, steps: int) -> float:
+    """The least δ for which T steps of ε-DP are (``total``, δ)-DP together (Kairouz, Oh & Viswanath 2015, Thm 3.3).
+
+    δ = Σ_l C(T, l) [e^{(T−l)ε} − e^{total + lε}]₊ / (1 + e^ε)^T: randomised response is the worst of ε-DP steps, and l
+    counts its answers against the truth.
+    """
+    non_negative(total=total, steps=steps)
+    positive(epsilon=epsilon)
+    against = np.arange(steps + 1, dtype=float)
+    loss = (steps - 2 * against) * epsilon
+    binomial = gammaln(steps + 1) - gammaln(against + 1) - gammaln(steps - against + 1)
+    log_chance = binomial + (steps - against) * epsilon - steps * np.logaddexp(0.0, epsilon)
+    above = loss > total
+    return float(np.sum(np.exp(log_chance[above]) * -np.expm1(total - loss[above])))
+
+
+def optimal_pure_composition(epsilon: float, steps: int, delta: float) -> float:
+    """The least ε' for which T steps of ε-DP are (ε', δ)-DP together: :func:`pure_composition_delta` solved for it.
+
+    No accountant can claim less from pure ε alone: Tε bounds it, and :func:`advanced_composition` is never below it.
+    """
+    valid_delta(delta)
+    if pure_composition_delta(0.0, epsilon, steps) <= delta:
+        return 0.0
+    return float(brentq(lambda total: pure_composition_delta(total, epsilon, steps) - delta, 0.0, steps * epsilon))
 
 
 def amplified_rdp(
