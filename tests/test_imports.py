@@ -19,7 +19,7 @@ LAYERS = [
     {"models", "isolation", "randomness", "receipts", "quality", "progress"},
     {"posterior", "plain_trees"},
     {"mechanisms", "geometry", "raveled"},
-    {"charge"},
+    {"charge", "fit_path"},
     {"saved"},
     {"release"},
     {"method", "metrics"},

@@ -166,7 +166,7 @@ def check_kept(ledger: Ledger | None, save_to: str | Path | None = None) -> None
     if ledger is not None:
         from dpmcmc.ledger import Ledger
 
-        instance("ledger", ledger, Ledger, "a dp.Ledger: dp.Ledger(path) opens one")
+        instance("ledger", ledger, Ledger, "a dp.Ledger")
     if save_to is not None:
         check_new_file(save_to, may_exist=True)
 

@@ -17,12 +17,13 @@ from dpmcmc.auditing.fits import RECORDS, compiled_fits, opposite_scores
 from dpmcmc.auditing.sums import many, score_sums
 from dpmcmc.auditing.worst import FLIP, two_states
 from dpmcmc.cli import app
+from dpmcmc.fit_path import FitPath
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import GaussianSum
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
 from dpmcmc.scores.reader import Noisy
-from dpmcmc.variational import FitPath, coordinates
+from dpmcmc.variational import coordinates
 
 PRIVATE = [name for name, algorithm in ALGORITHMS.items() if algorithm.contracts[0].private]
 

@@ -12,13 +12,14 @@ from jax import Array
 
 from dpmcmc.auditing.claims import Claim
 from dpmcmc.auditing.experiment import Experiment, Neighbours, View
+from dpmcmc.fit_path import FitPath
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum, record_gradients
 from dpmcmc.models import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import Repeat
 from dpmcmc.randomness import RandomSource
-from dpmcmc.variational import FitPath, coordinates
+from dpmcmc.variational import coordinates
 
 RUNS = (200_000, 20_000)
 MU = 1.0
