@@ -21,6 +21,7 @@ from dpmcmc.privacy.accept_bit import STDS, mills, penalty_log_reject, penalty_l
 from dpmcmc.privacy.correction import optimal_correction
 from dpmcmc.privacy.enclosure import enclose, front_renyi
 from dpmcmc.privacy.events import SubsampledBarkerBit, SubsampledPenaltyBit
+from dpmcmc.privacy.pair_recursion import Pairs, from_front, pairs_of
 from dpmcmc.privacy.renyi import renyi_of
 
 _SLACK = 1e-9  # relative, on every probability: rounding of log Φ and of the sums
@@ -244,3 +245,20 @@ def _penalty_tail(event: SubsampledPenaltyBit, shift: float, orders: np.ndarray)
     backward = np.logaddexp(0.0, np.maximum(cells, beyond)) / (orders - 1)
     forward = penalty_losses(edges[:1], shift, std)[0][0]
     return np.maximum(backward * (1 + _SLACK), forward)
+
+
+@pairs_of.register
+def _(event: SubsampledBarkerBit, order: float) -> Pairs | None:
+    return from_front(_barker_front(event), 0.0, order)
+
+
+@pairs_of.register
+def _(event: SubsampledPenaltyBit, order: float) -> Pairs | None:
+    """Beyond :func:`_penalty_deep` rejection leaks at most its probability there; gains are at most that at its edge."""
+    shift = penalty_shift(event)
+    if not (STDS[0] <= event.std <= STDS[1]):
+        return None
+    deep = np.array([_penalty_deep(event)])
+    gain = float(penalty_losses(deep, shift, event.std)[0][0])
+    leak = float(np.exp(penalty_log_reject(deep, event.std)[0])) * 1.01 + 1e-300
+    return from_front(np.concatenate([_penalty_front(event, shift), [[gain, np.inf]]]), leak, order)
