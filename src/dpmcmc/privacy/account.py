@@ -45,6 +45,7 @@ from dpmcmc.privacy.renyi import renyi
 _EXACT_GAUSSIAN = "analytic Gaussian (Balle & Wang 2018)"
 _RECURSION = "exact adaptive recursion"
 _BLOCKS = "adaptive recursion in blocks"
+_PRODUCT = "product of dominating pairs"
 _PLD = "PLD (dp-accounting)"
 _PURE = "pure composition"
 _FREE = "no cost"
@@ -242,23 +243,19 @@ def _whole(event: Event, count: int, epsilon: float, order: float) -> Curves | N
     return pair_recursion.penalty_curves(event, count, epsilon, order) if isinstance(event, PenaltyBit) else None
 
 
-def _epsilon_of_kind(
-    event: Event, count: int, delta: float, order: float, at_most: float
-) -> tuple[float | None, str]:
+def _epsilon_of_kind(event: Event, count: int, delta: float, order: float, at_most: float) -> tuple[float | None, str]:
     if whole := _whole(event, count, at_most, order):
         return recursion.read_epsilon(whole.values[count], whole.low, whole.h, delta), _RECURSION
-    return blocks.epsilon(event, count, delta, order, at_most), _BLOCKS
+    return blocks.epsilon(event, count, delta, order, at_most), _across(event)
 
 
 def _delta_of_kind(event: Event, count: int, epsilon: float, order: float, about: float) -> tuple[float | None, str]:
     if whole := _whole(event, count, epsilon, order):
         return recursion.read_curve(whole.values[count], whole.low, whole.h, epsilon), _RECURSION
-    return blocks.delta(event, count, epsilon, order, about), _BLOCKS
+    return blocks.delta(event, count, epsilon, order, about), _across(event)
 
 
-def _steps_of_kind(
-    event: Event, each: int, epsilon: float, delta: float, order: float, known: int
-) -> tuple[int, str]:
+def _steps_of_kind(event: Event, each: int, epsilon: float, delta: float, order: float, known: int) -> tuple[int, str]:
     limit = _beyond(known, each)
     if whole := _whole(event, limit, epsilon, order):
         fitting = [recursion.read_curve(one, whole.low, whole.h, epsilon) <= delta for one in whole.values]
@@ -267,7 +264,11 @@ def _steps_of_kind(
     found = blocks.max_count(event, epsilon, delta, order, known * each, limit) // each
     while found > known and not _within(event, found * each, epsilon, delta):  # as epsilon() sees it, now and later
         found = min(found - 1, math.floor(found * (1 - 1e-4)))
-    return found, _BLOCKS
+    return found, _across(event)
+
+
+def _across(event: Event) -> str:
+    return _PRODUCT if isinstance(event, SubsampledGaussian) else _BLOCKS
 
 
 def _within(event: Event, count: int, epsilon: float, delta: float) -> bool:

@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dpmcmc.privacy import pair_recursion, recursion
-from dpmcmc.privacy.events import Event, range_of
+from dpmcmc.privacy.batch_law import release_law
+from dpmcmc.privacy.events import Event, SubsampledGaussian, range_of
 from dpmcmc.privacy.loss_law import Curve, LossLaw, best_tilt, coarser, composed, loss_law
 from dpmcmc.privacy.pair_recursion import Curves
 from dpmcmc.privacy.recursion import read_curve, read_epsilon
@@ -35,7 +36,7 @@ _FINEST = 16  # points of the composition's lattice in a block's standard deviat
 
 
 class Kind(NamedTuple):
-    """The recursion of one kind of step: curves on the lattice scale/m over low..high, and seconds a step on so many."""
+    """The recursion of one kind of step: curves on the lattice scale/m over low..high, seconds of a step there."""
 
     scale: float
     curves: Callable[[int, int, int], Iterator[np.ndarray]]
@@ -74,13 +75,9 @@ def law(found: Curves, steps: int) -> LossLaw:
     return loss_law(coarser(Curve(found.values[steps], found.low, found.h), factor))
 
 
-def block(event: Event, order: float, delta: float, most: int) -> Curves | None:
-    """A block of at most ``most`` steps, wide enough that what is outside its window costs little of ``delta``."""
-    return _block(event, order, 10.0 ** math.floor(math.log10(max(delta, 1e-300))), min(most, _BLOCKS[0]))
-
-
 @lru_cache(maxsize=4)
 def _block(event: Event, order: float, delta: float, most: int) -> Curves | None:
+    """A block of at most ``most`` steps, wide enough that what is outside its window costs little of ``delta``."""
     kind = kind_of(event, order)
     if kind is None:
         return None
@@ -104,33 +101,55 @@ def _run(kind: Kind, width: float, most: int) -> Curves | None:
     return None
 
 
-def _laws(found: Curves, count: int) -> list[tuple[LossLaw, int]]:
-    steps = len(found.values) - 1
-    times, rest = divmod(count, steps)
-    laws = [(law(found, steps), times)] if times else []
-    return laws + ([(law(found, rest), 1)] if rest else [])
+class Source(NamedTuple):
+    """What composes: a block's curves, or where there is none the law of a single step."""
+
+    curves: Curves | None
+    single: LossLaw | None
+
+    def whole(self, count: int) -> Curve | None:
+        """The curve of all steps, if one block holds them."""
+        if self.curves is None or count >= len(self.curves.values):
+            return None
+        return Curve(self.curves.values[count], self.curves.low, self.curves.h)
+
+    def laws(self, count: int) -> list[tuple[LossLaw, int]]:
+        if self.curves is None:
+            assert self.single is not None
+            return [(self.single, count)]
+        steps = len(self.curves.values) - 1
+        times, rest = divmod(count, steps)
+        laws = [(law(self.curves, steps), times)] if times else []
+        return laws + ([(law(self.curves, rest), 1)] if rest else [])
+
+
+def source(event: Event, order: float, delta: float, most: int) -> Source | None:
+    """How ``event`` composes with little more than ``delta`` lost at every step; None where it does not."""
+    leak = 10.0 ** math.floor(math.log10(max(delta, 1e-300)))
+    if isinstance(event, SubsampledGaussian):
+        single = release_law(event, 1e-4 * leak) if event.sampling == "without_replacement" else None
+        return None if single is None else Source(None, single)
+    found = _block(event, order, leak, min(most, _BLOCKS[0]))
+    return None if found is None else Source(found, None)
 
 
 def delta(event: Event, count: int, epsilon: float, order: float, about: float) -> float | None:
     """Upper bound on δ(ε) of ``count`` adaptive steps, ``about`` its size; None where not affordable."""
-    found = block(event, order, about / count, count) if epsilon <= _LARGEST else None
+    found = source(event, order, about / count, count) if epsilon <= _LARGEST else None
     if found is None:
         return None
-    if count < len(found.values):
-        return read_curve(found.values[count], found.low, found.h, epsilon)
-    laws = _laws(found, count)
-    curve = composed(laws, best_tilt(laws, epsilon))
+    curve = found.whole(count) or composed(laws := found.laws(count), best_tilt(laws, epsilon))
     return None if curve is None else read_curve(curve.delta, curve.low, curve.h, epsilon)
 
 
 def epsilon(event: Event, count: int, delta: float, order: float, at_most: float) -> float | None:
     """Upper bound on ε(δ), thought to be at most ``at_most``; None where not affordable."""
-    found = block(event, order, delta / count, count) if at_most <= _LARGEST else None
+    found = source(event, order, delta / count, count) if at_most <= _LARGEST else None
     if found is None:
         return None
-    if count < len(found.values):
-        return read_epsilon(found.values[count], found.low, found.h, delta)
-    laws, guess, value = _laws(found, count), at_most, None
+    if whole := found.whole(count):
+        return read_epsilon(whole.delta, whole.low, whole.h, delta)
+    laws, guess, value = found.laws(count), at_most, None
     for _ in range(4):
         curve = composed(laws, best_tilt(laws, guess))
         read = None if curve is None else read_epsilon(curve.delta, curve.low, curve.h, delta)
@@ -144,24 +163,19 @@ def epsilon(event: Event, count: int, delta: float, order: float, at_most: float
 
 
 def max_count(event: Event, epsilon: float, delta: float, order: float, known: int, limit: int) -> int:
-    """The largest number of steps found to fit, at least ``known``, which fits already, at most ``limit``."""
-    found = block(event, order, delta / max(known, 1), limit) if epsilon <= _LARGEST else None
+    """The largest number of steps found to fit, at least ``known``, which fits already; ``limit`` is a first guess."""
+    found = source(event, order, delta / max(known, 1), limit) if epsilon <= _LARGEST else None
     if found is None:
         return known
-    tilt = 0.0
 
     def fits(count: int) -> bool:
-        nonlocal tilt
-        if count < len(found.values):
-            return read_curve(found.values[count], found.low, found.h, epsilon) <= delta
-        laws = _laws(found, count)
-        tilt = tilt or best_tilt(laws, epsilon)
-        curve = composed(laws, tilt)
+        curve = found.whole(count) or composed(laws := found.laws(count), best_tilt(laws, epsilon))
         return curve is not None and read_curve(curve.delta, curve.low, curve.h, epsilon) <= delta
 
     good, bad = known, limit + 1
+    while bad < 10**9 and fits(bad):
+        good, bad = bad, 2 * bad
     while bad - good > max(1, good // 10_000):
         middle = (good + bad) // 2
         good, bad = (middle, bad) if fits(middle) else (good, middle)
     return good
-

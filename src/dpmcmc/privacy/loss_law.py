@@ -53,12 +53,12 @@ def loss_law(curve: Curve) -> LossLaw:
     before = np.concatenate([[1 - value[0]], math.exp(h) * drop])  # γ_i × (minus the slope to the left)
     mass = np.maximum(before - np.append(drop, 0.0), 0.0) * _GROWTH
     infinity = float(value[-1])
-    deficit = np.max(value - infinity - _profile(mass, h))
+    deficit = np.max(value - infinity - profile(mass, h))
     missing = 1 - infinity - float(mass.sum())
     return LossLaw(mass, low, h, infinity + max(float(deficit), missing, 0.0) + 1e-300)
 
 
-def _profile(mass: np.ndarray, h: float) -> np.ndarray:
+def profile(mass: np.ndarray, h: float) -> np.ndarray:
     """Σ_{j>i} p_j (1 − e^{−(j−i)h}) for every i: sums of positive terms, rounded by at most half of _GROWTH."""
     discounted = lfilter([1.0], [1.0, -math.exp(-h)], mass[::-1])[::-1]  # Σ_{j≥i} p_j e^{−(j−i)h}
     return np.append(np.cumsum(discounted[:0:-1])[::-1], 0.0) * -math.expm1(-h)
@@ -126,7 +126,7 @@ def composed(laws: Sequence[tuple[LossLaw, int]], tilt: float) -> Curve | None:
     mass = np.maximum(np.roll(mass, base - low), 0.0)  # mass[i] belongs to the loss (low + i)·h
     scale = sum(count * part.cumulant for part, _, count in tilted)
     total = sum(count for *_, count in tilted)
-    return Curve(_read(laws, mass, low, tilt, scale + 1e-13 * (total + abs(scale)), size_error), low, h)
+    return Curve(_read(laws, mass, low, tilt, scale + 1e-12 * (total + abs(scale)), size_error), low, h)
 
 
 def _read(
@@ -136,13 +136,14 @@ def _read(
     h, size = laws[0][0].h, mass.size
     grid = h * np.arange(low, low + size)
     log_factor = np.minimum(scale - tilt * grid, 600.0)
-    profile = _profile(mass * np.exp(log_factor), h) * _GROWTH
+    shown = profile(mass * np.exp(log_factor), h) * _GROWTH
     transform_error = 20 * EPS * math.log2(size) * size_error / math.sqrt(-math.expm1(-2 * tilt * h))
     top = float(grid[-1])
-    tail = min(_cumulant(laws, tilt * more) - tilt * more * top for more in (1.0, 1.5, 2.0, 3.0, 5.0, 10.0))
+    others = tilt + 2 * _REACH / (h * size) * np.array([0.0, 2.0, 4.0, 8.0, 12.0, 20.0])  # any of them is sound
+    tail = min(_cumulant(laws, float(other)) - float(other) * top for other in others)
     if sum(count * (law.low + law.mass.size - 1) for law, count in laws) <= low + size - 1:
         tail = -math.inf
     infinity = sum(count * law.infinity for law, count in laws)
     infinity *= math.exp(sum(count * max(0.0, math.log(float(law.mass.sum()))) for law, count in laws)) * _GROWTH
-    value = profile + np.exp(log_factor) * transform_error + math.exp(min(tail + 1e-9, 0.0)) + infinity
+    value = shown + np.exp(log_factor) * transform_error + math.exp(min(tail + 1e-9, 0.0)) + infinity
     return np.minimum(np.nan_to_num(value, nan=1.0, posinf=1.0), 1.0)

@@ -2,8 +2,8 @@
 
 As in recursion.py, D_k(ε) = sup of w D_{k−1}(ε − hi) + (1 − w) D_{k−1}(ε − lo) over all bits that a step may be, where
 lo and hi are the two log-likelihood ratios and w is the chance of hi. The bits' parameters are covered by cells; over
-each the pair is enclosed by a wider one, which by the spreading lemma shows at least as much. Outcomes that are in no
-cell have probability at most ``leak``, which is added to δ at every step.
+each the pair is enclosed by a wider one, which by the spreading lemma shows at least as much. Bits in no cell are a
+:class:`Tail`; what they leak is added to δ at every step.
 
 Reference: docs/theory/recursion.md, "Penalty bits"; docs/theory/blocks.md.
 """
@@ -42,6 +42,13 @@ class Pairs(NamedTuple):
     scale: float
 
 
+class Tail(NamedTuple):
+    """Bits in no cell: they accept with a ratio of at most e^gain and reject with probability at most ``leak``."""
+
+    gain: float
+    leak: float
+
+
 @singledispatch
 def pairs_of(event: Event, order: float) -> Pairs | None:
     """Pairs that enclose every bit that ``event`` may be, fine where Rényi orders about ``order`` decide; or None."""
@@ -52,8 +59,8 @@ def pairs_of(event: Event, order: float) -> Pairs | None:
 def _(event: PenaltyBit, order: float) -> Pairs | None:
     if not _coverable(event):
         return None
-    front, leak, _ = _penalty_front(event, order)
-    return from_front(front, leak, order)
+    front, tail, _ = _penalty_front(event, order)
+    return from_front(front, order, tail)
 
 
 def _coverable(event: PenaltyBit) -> bool:
@@ -61,8 +68,8 @@ def _coverable(event: PenaltyBit) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _penalty_front(event: PenaltyBit, order: float) -> tuple[np.ndarray, float, float]:
-    """Cells of t, split where they matter for orders about ``order``: (gain, loss) of each; the leak; the scale."""
+def _penalty_front(event: PenaltyBit, order: float) -> tuple[np.ndarray, Tail, float]:
+    """Cells of t, split where they matter for orders about ``order``: (gain, loss) of each; the tail; the scale."""
     shift, std = event.shift, event.std
     edges = np.linspace(-(shift + 60.0), 12 * std + std**2 / 2 + shift + 1.0, 129)
     orders = np.array([1.5, order, 3 * order])
@@ -75,26 +82,23 @@ def _penalty_front(event: PenaltyBit, order: float) -> tuple[np.ndarray, float, 
         middle = (edges[:-1] + edges[1:])[split] / 2
         edges = np.sort(np.concatenate([edges, middle]))
     gain, loss = penalty_losses(edges, shift, std)
-    up = np.concatenate([[shift], gain[:-1], [gain[-1]]])  # left tail, cells, right tail
-    down = np.concatenate([[loss[0]], loss[1:], [np.inf]])
-    leak = float(np.exp(penalty_log_reject(edges[-1:], std)[0])) * 1.01 + 1e-300
-    return maximal(up, down), leak, 2 * math.sqrt(float(np.max(gain * loss)))
+    up, down = np.append(shift, gain[:-1]), loss  # left tail and cells
+    tail = Tail(float(gain[-1]), float(np.exp(penalty_log_reject(edges[-1:], std)[0])) * 1.01 + 1e-300)
+    return maximal(up, down), tail, 2 * math.sqrt(float(np.max(gain * loss)))
 
 
-def from_front(front: np.ndarray, leak: float, order: float) -> Pairs:
-    """Both directions of the pairs (gain, loss), merged outward where that costs little at orders about ``order``.
-
-    Where a loss is infinite, ``leak`` must bound the probability of the outcome whose ratio it is.
-    """
+def from_front(front: np.ndarray, order: float, tail: Tail | None = None) -> Pairs:
+    """Both directions of the pairs (gain, loss), merged outward where that costs little at orders about ``order``."""
     front = _merged(maximal(*front.T), order)
-    dearest = np.max(np.prod(front, axis=1), where=np.isfinite(front[:, 1]), initial=0.0)
-    return _both(front, leak, 2 * math.sqrt(float(dearest)))
+    return _both(front, tail, 2 * math.sqrt(float(np.max(np.prod(front, axis=1)))))
 
 
-def _both(front: np.ndarray, leak: float, scale: float) -> Pairs:
+def _both(front: np.ndarray, tail: Tail | None, scale: float) -> Pairs:
     gain, loss = front.T
-    inside = np.isfinite(loss)
-    return Pairs(np.concatenate([-loss, -gain[inside]]), np.concatenate([gain, loss[inside]]), leak, scale)
+    lo, hi = np.concatenate([-loss, -gain]), np.concatenate([gain, loss])
+    if tail is None:
+        return Pairs(lo, hi, 0.0, scale)
+    return Pairs(np.append(lo, -np.inf), np.append(hi, tail.gain), tail.leak, scale)
 
 
 def _merged(front: np.ndarray, order: float) -> np.ndarray:
@@ -104,15 +108,16 @@ def _merged(front: np.ndarray, order: float) -> np.ndarray:
     tightness only: a joined pair encloses those it replaces.
     """
     gain, loss = front[:, 0], front[:, 1]
-    scale = 2 * math.sqrt(float(np.max(gain * loss, where=np.isfinite(loss), initial=0.0)))
-    orders = np.append([1.5, order], 1 + np.array([0.3, 1.0]) / max(scale, 1e-7))  # the last two matter at the ends of a block
+    scale = 2 * math.sqrt(float(np.max(gain * loss)))
+    orders = np.append(
+        [1.5, order], 1 + np.array([0.3, 1.0]) / max(scale, 1e-7)
+    )  # the last two matter at the ends of a block
     usual = np.maximum(gain, loss) * orders[:, None] <= 4
-    finite = np.minimum(loss, 700.0)
-    limit = _CHEAP * np.max(_cost(orders, gain, finite), axis=1, where=usual, initial=0.0)
+    limit = _CHEAP * np.max(_cost(orders, gain, loss), axis=1, where=usual, initial=0.0)
     merged, first = [], 0
     while first < len(front):
         size = np.arange(first, min(first + 256, len(front)))
-        cheap = np.all(_cost(orders, gain[first], finite[size]) <= limit[:, None], axis=0)
+        cheap = np.all(_cost(orders, gain[first], loss[size]) <= limit[:, None], axis=0)
         near = (gain[first] <= _NEAR * gain[size]) & (loss[size] <= _NEAR * loss[first])
         rare = np.minimum(gain[first], loss[size]) <= _RARE
         last = int(size[np.flatnonzero(cheap | near | rare).max(initial=0)])

@@ -157,4 +157,4 @@ def _front(event: PoissonBarkerBit) -> np.ndarray:
 
 @pairs_of.register
 def _(event: PoissonBarkerBit, order: float) -> Pairs | None:
-    return from_front(_front(event), 0.0, order) if _summable(event) else None
+    return from_front(_front(event), order) if _summable(event) else None

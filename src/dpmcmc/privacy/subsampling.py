@@ -21,7 +21,7 @@ from dpmcmc.privacy.accept_bit import STDS, mills, penalty_log_reject, penalty_l
 from dpmcmc.privacy.correction import optimal_correction
 from dpmcmc.privacy.enclosure import enclose, front_renyi
 from dpmcmc.privacy.events import SubsampledBarkerBit, SubsampledPenaltyBit
-from dpmcmc.privacy.pair_recursion import Pairs, from_front, pairs_of
+from dpmcmc.privacy.pair_recursion import Pairs, Tail, from_front, pairs_of
 from dpmcmc.privacy.renyi import renyi_of
 
 _SLACK = 1e-9  # relative, on every probability: rounding of log Φ and of the sums
@@ -249,16 +249,18 @@ def _penalty_tail(event: SubsampledPenaltyBit, shift: float, orders: np.ndarray)
 
 @pairs_of.register
 def _(event: SubsampledBarkerBit, order: float) -> Pairs | None:
-    return from_front(_barker_front(event), 0.0, order)
+    front = _barker_front(event)
+    return from_front(front, order) if np.max(front) < 700 else None
 
 
 @pairs_of.register
 def _(event: SubsampledPenaltyBit, order: float) -> Pairs | None:
-    """Beyond :func:`_penalty_deep` rejection leaks at most its probability there; gains are at most that at its edge."""
+    """Beyond :func:`_penalty_deep` rejection leaks at most its probability there, and gains are at most that there."""
     shift = penalty_shift(event)
-    if not (STDS[0] <= event.std <= STDS[1]):
+    if not (STDS[0] <= event.std <= STDS[1] and shift <= 100):
         return None
     deep = np.array([_penalty_deep(event)])
     gain = float(penalty_losses(deep, shift, event.std)[0][0])
     leak = float(np.exp(penalty_log_reject(deep, event.std)[0])) * 1.01 + 1e-300
-    return from_front(np.concatenate([_penalty_front(event, shift), [[gain, np.inf]]]), leak, order)
+    front = _penalty_front(event, shift)
+    return from_front(front, order, Tail(gain, leak)) if np.max(front) < 1e6 else None
