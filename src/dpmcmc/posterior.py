@@ -116,7 +116,8 @@ def in_precision_of(data: PyTree, theta: PyTree) -> PyTree:
     if not real:
         return theta
     widest = jnp.result_type(jnp.float32, *real)
-    return jax.tree.map(lambda leaf: leaf.astype(widest) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf, theta)
+    given = jax.tree.map(jnp.asarray, theta)
+    return jax.tree.map(lambda leaf: leaf.astype(widest) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf, given)
 
 
 def check_data(data: PyTree) -> PyTree:

@@ -17,6 +17,7 @@ from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.quality import ChainQuality
 from dpmcmc.chain.scan import Trace, check_chunk, chunk_length, compile_chunk, run_chunk, start_chains
+from dpmcmc.mechanisms.needs import Ahead
 from dpmcmc.method import NotBegun
 from dpmcmc.models.base import model_name
 from dpmcmc.posterior import Posterior
@@ -43,12 +44,16 @@ def run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: b
     chunk, length = _chunk(plan), chunk_length(plan.steps)
     with jax.enable_x64(True):
         on_device = posterior.on_device()
+    ahead = Ahead()
     with _bar(plan, show) as bar, stop_on_interrupt() as stop:
         while bool(run_state.state.alive) and run_state.chunks * length < plan.steps and not stop.asked:
             if path is not None:
                 checkpoints.write(path, plan, posterior, run_state)
             todo = min(length, plan.steps - run_state.chunks * length)
-            state, trace = run_chunk(chunk, plan.kernel, on_device, run_state.state, run_state.source, length, todo)
+            source, last = run_state.source, (run_state.chunks + 1) * length >= plan.steps
+            state, trace = run_chunk(
+                chunk, plan.kernel, on_device, run_state.state, source, length, todo, None if last else ahead
+            )
             run_state = run_state.after(state, trace)
             rate = float(np.mean(trace.accepted)) if len(trace.accepted) else 0.0
             bar.update(run_state.steps, epsilon=epsilon_so_far(plan, run_state.steps, float(state.spent)), rate=rate)
