@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test lint bench slow clean
+.PHONY: demo test lint bench slow browser-test clean
 
 demo: .venv/demo.stamp          ## fit a private logistic regression to real data
 	$(BIN)/dpmcmc demo --out demo-output
@@ -12,6 +12,11 @@ test: .venv/test.stamp          ## the quick test suite
 
 slow: .venv/test.stamp          ## the long statistical tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+
+browser-test: .venv/browser.stamp  ## the report in Debian's Chromium, with axe-core; needs apt and npm
+	test -x /usr/bin/chromium || apt-get install --yes chromium
+	test -f .venv/browser/node_modules/axe-core/axe.min.js || npm install --silent --no-audit --no-fund --prefix .venv/browser axe-core
+	DPMCMC_BROWSER=1 $(BIN)/python -m pytest tests/reporting/test_browser.py
 
 lint: .venv/test.stamp .venv/lint.stamp
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ writes benchmarks/results/MODULE.json and makes docs/results/speed.md of whateve
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-ROUNDS = 5
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
 STABLE = 0.25  # spread of the ratio, relative to its median, up to which a limit is enforced
 
 Run = Callable[[], object]

@@ -16,9 +16,9 @@ import dpmcmc.likelihood.method
 import dpmcmc.scores.method
 import dpmcmc.variational
 from dpmcmc.arguments import shown
-from tests.bad_calls import accounting, declarations, kernels, sampling
+from tests.bad_calls import accounting, declarations, keeping, kernels, sampling
 
-CALLS = [*sampling.calls(), *declarations.calls(), *kernels.calls(), *accounting.calls()]
+CALLS = [*sampling.calls(), *declarations.calls(), *kernels.calls(), *accounting.calls(), *keeping.calls()]
 SOURCE = str(Path(dpmcmc.__file__).parent)
 HEAVY = {"from_numpyro", "dpvi"}  # good calls that take seconds before records are read
 SECONDS = 2.0  # of processor time, for one refusal
@@ -39,7 +39,7 @@ def no_run(monkeypatch):
 
     for module in (dpmcmc.chain.method, dpmcmc.likelihood.method, dpmcmc.scores.method):
         monkeypatch.setattr(module, "run", begin)
-    monkeypatch.setattr(dpmcmc.variational, "compiled_fit", begin)
+    monkeypatch.setattr(dpmcmc.variational.PlannedFit, "run", begin)
 
 
 class Records:
@@ -58,7 +58,8 @@ def is_named(argument, value, said):
     several = isinstance(value, Collection) and not isinstance(value, str)
     inside = [*value, *getattr(value, "values", list)()] if several else []
     quoted = re.findall(r"""(?<=['"]).{3,}?(?=['"])""", said) if isinstance(value, str) else []
-    texts = [argument, shown(value), repr(value), *map(repr, inside)]
+    paths = [str(value)] if isinstance(value, str | Path) and value else []
+    texts = [argument, shown(value), repr(value), *map(repr, inside), *paths]
     return any(text in said for text in texts) or any(part in value for part in quoted)
 
 

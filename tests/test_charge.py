@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -172,6 +173,21 @@ def test_a_failed_run_can_be_counted(monkeypatch):
     assert [receipt.purpose for receipt in plan.receipts] == ["log likelihood", "chains"]
 
 
+def test_a_failed_run_is_counted_in_another_process_too(monkeypatch):
+    """The error arrives with what was spent when a pool of processes passes it on."""
+    monkeypatch.setattr("dpmcmc.likelihood.stages.Basis.build", lambda *_: 1 / 0)
+    with pytest.raises(RunFailed) as failed:
+        dp.sample(MODEL, RECORDS, 0.5, 1e-6, progress=False)
+    arrived = pickle.loads(pickle.dumps(failed.value))
+    assert type(arrived) is RunFailed
+    assert str(arrived) == str(failed.value)
+    assert (arrived.guarantee, arrived.receipts) == (failed.value.guarantee, failed.value.receipts)
+    assert arrived.release is None
+    assert (
+        dp.plan(MODEL, len(RECORDS), Budget(1.0, 1e-6), method=BARKER, spent=arrived).receipts[0] == arrived.receipts[0]
+    )
+
+
 @dataclass(frozen=True)
 class ProvenToAHalf(privacy.Event):
     """Proven in machine arithmetic up to ε = 0.5 only."""
@@ -258,7 +274,7 @@ def test_what_cannot_be_counted_is_refused(released):
 
 def test_relations_and_unknown_costs_do_not_mix():
     other = Receipt("sums", 0.1, 1e-7, of_releases(2), event=Repeat(Gaussian(50.0, privacy.ADD_REMOVE), 2))
-    with pytest.raises(ValueError, match="different neighbouring relations"):
+    with pytest.raises(ValueError, match="add_remove says nothing of one under substitution"):
         Purse(Budget(1.0, 1e-6), of_releases(1), (other,)).charge("more", Gaussian(50.0))
     renyi = Receipt("chains", 0.1, 1e-7, of_draws(9), filter=privacy.RenyiFilter(8.0, 0.01))
     with pytest.raises(ValueError, match="'chains' has no known cost in zCDP"):

@@ -30,6 +30,7 @@ _HOME = {
     "Decision": "chain.acceptance",
     "DistanceClip": "mechanisms.clip",
     "FileError": "files",
+    "Files": "sources",
     "Guarantee": "receipts",
     "Kernel": "chain.kernel",
     "Ledger": "ledger",
@@ -43,6 +44,7 @@ _HOME = {
     "Move": "chain.proposals",
     "Normal": "models.priors",
     "Number": "records",
+    "OnRay": "sources",
     "Ordered": "records",
     "Penalty": "chain.acceptance",
     "PerUnit": "models.units",
@@ -69,6 +71,7 @@ _HOME = {
     "from_numpyro": "models.numpyro.entry",
     "plan": "sampling",
     "regression": "models.formula.model",
+    "report": "reporting.page",
     "sample": "sampling",
 }
 _MODULES = {
@@ -163,8 +166,11 @@ if TYPE_CHECKING:
     from dpmcmc.records import Ordered as Ordered
     from dpmcmc.records import Schema as Schema
     from dpmcmc.release import Release as Release
+    from dpmcmc.reporting.page import report as report
     from dpmcmc.sampling import plan as plan
     from dpmcmc.sampling import sample as sample
     from dpmcmc.scores.method import ScorePlan as ScorePlan
     from dpmcmc.scores.method import ScoreRelease as ScoreRelease
+    from dpmcmc.sources import Files as Files
+    from dpmcmc.sources import OnRay as OnRay
     from dpmcmc.variational import dpvi as dpvi

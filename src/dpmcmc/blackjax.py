@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,6 @@ from dpmcmc.chain.kernel import State
 from dpmcmc.chain.method import ChainPlan
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.run import chunk_length
-from dpmcmc.ledger import Ledger
 from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.method import posterior_of
 from dpmcmc.models.base import PyTree, WithInit
@@ -33,7 +32,10 @@ from dpmcmc.posterior import Posterior, start
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import issued
-from dpmcmc.running import reserve
+from dpmcmc.running import check_kept, reserve
+
+if TYPE_CHECKING:
+    from dpmcmc.ledger import Ledger
 
 try:
     from blackjax.base import SamplingAlgorithm
@@ -162,6 +164,7 @@ def as_sampling_algorithm(
         raise ValueError(
             f"a BlackJAX loop writes no checkpoint, and the plan has checkpoint={str(plan.checkpoint)!r}: plan without"
         )
+    check_kept(ledger)
     source, posterior = RandomSource(seed), posterior_of(plan, data)
     check_backend()
     plan.check(posterior)

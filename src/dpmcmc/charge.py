@@ -59,7 +59,8 @@ class OverBudget(ValueError):
 class Purse:
     """A budget with what its finite precision takes and what was spent from it before, on the same records.
 
-    ``unit`` is whom it protects; charges for different units have no common guarantee.
+    ``unit`` is whom it protects; charges for different units have no common guarantee. The neighbouring relation is
+    the budget's: what is charged must be stated under it, and what was spent is converted to it, or refused.
     """
 
     budget: Budget
@@ -74,6 +75,8 @@ class Purse:
                 f"spent= was given what protects one {others[0]}, and this run protects one {self.unit}: what both "
                 "cost together is known for neither. Protect the same in all releases from the same records"
             )
+        for receipt in self.earlier:
+            receipt.under(self.budget.relation)
         if self.earlier:
             used = sum((receipt.arithmetic for receipt in self.earlier), self.arithmetic)
             if not used.within(of_draws(RESERVED_DRAWS)):
@@ -109,7 +112,7 @@ class Purse:
     def zcdp(self) -> float:
         """The ρ that may be spent in zCDP, after what was spent."""
         whole = ZcdpFilter.for_budget(self.ideal.epsilon, self.ideal.delta).limit
-        spent = math.fsum(price_in_zcdp(receipt) for receipt in self.earlier) * _ROUND_UP
+        spent = math.fsum(price_in_zcdp(one.under(self.budget.relation)) for one in self.earlier) * _ROUND_UP
         if spent >= whole:
             raise OverBudget(f"what was spent before costs {spent:.3g}-zCDP, all of the budget's {whole:.3g}")
         return (whole - spent) * (1 - 2**-50)
@@ -128,6 +131,10 @@ class Purse:
         """
         if (event is None) == (rule is None):
             raise ValueError("charge an event or a filter, one of the two")
+        if event is not None:
+            privacy.check_speaks_of(event, self.budget.relation)
+        elif rule is not None and rule.relation != self.budget.relation:
+            raise ValueError(f"a budget for {self.budget.relation} cannot pay for a filter for {rule.relation}: {rule}")
         if isinstance(rule, GaussianFilter) and not of_releases(rule.most_releases).within(self.arithmetic):
             raise ValueError(
                 f"the filter allows {rule.most_releases} releases, more than finite precision is paid for "
@@ -142,7 +149,7 @@ class Purse:
             bound = rule.epsilon(self.ideal.delta)
             if not rule.fits(self.ideal.epsilon, self.ideal.delta):
                 raise OverBudget(f"the filter's limit costs epsilon = {bound:.6g}", float(bound))
-            guarantee = self._guarantee(self.budget.epsilon, privacy.SUBSTITUTION, bound.method)
+            guarantee = self._guarantee(self.budget.epsilon, bound.method)
         receipt = Receipt(purpose, guarantee.epsilon, guarantee.delta, self.arithmetic, event, rule, self.unit)
         proven = guarantee.epsilon - guarantee.arithmetic <= _proven_up_to((*self.earlier, receipt))
         return guarantee if proven else None, receipt
@@ -157,30 +164,19 @@ class Purse:
                 float(cost),
             )
         total = min((float(cost) + self.arithmetic.epsilon) * _ROUND_UP, self.budget.epsilon)
-        return self._guarantee(total, event.relation, cost.method)
+        return self._guarantee(total, cost.method)
 
     def _after(self, event: Event | None, rule: AnyFilter | None) -> Guarantee:
         """One zCDP filter with the whole budget's limit, over the earlier charges and this one."""
-        relation = self._one_relation(event)
         price = price_in_zcdp(Receipt("this run", math.inf, 1.0, self.arithmetic, event=event, filter=rule))
         if price > self.zcdp:
             raise OverBudget("what was spent before leaves too little of the budget for this")
         earlier = f"{len(self.earlier)} earlier charge{'s' if len(self.earlier) > 1 else ''}"
-        return self._guarantee(self.budget.epsilon, relation, f"zCDP filter, {earlier} included")
+        return self._guarantee(self.budget.epsilon, f"zCDP filter, {earlier} included")
 
-    def _guarantee(self, epsilon: float, relation: str, method: str) -> Guarantee:
-        return Guarantee(epsilon, self.budget.delta, relation, method, self.reserved.epsilon, self.unit)
-
-    def _one_relation(self, event: Event | None) -> str:
-        """The relation that all charges speak of; refused unless it is one."""
-        relations = {receipt.relation for receipt in self.earlier}
-        relations.add(privacy.SUBSTITUTION if event is None else event.relation)
-        if len(relations) > 1:
-            raise ValueError(
-                f"spent= and this run speak of different neighbouring relations ({', '.join(sorted(relations))}), "
-                "which have no common guarantee"
-            )
-        return relations.pop()
+    def _guarantee(self, epsilon: float, method: str) -> Guarantee:
+        budget = self.budget
+        return Guarantee(epsilon, budget.delta, budget.relation, method, self.reserved.epsilon, self.unit)
 
 
 def check_guarantee(guarantee: Guarantee, receipts: tuple[Receipt, ...]) -> None:
@@ -198,8 +194,8 @@ def check_guarantee(guarantee: Guarantee, receipts: tuple[Receipt, ...]) -> None
         if not (receipt.arithmetic.log_error >= 0 and receipt.arithmetic.tail >= 0):
             raise ValueError(f"{receipt.purpose!r} has arithmetic that gains precision: {receipt.arithmetic}")
     for receipt in earlier:
-        _charged_again(receipt, ())
-    proven = _charged_again(last, tuple(earlier))
+        _charged_again(receipt, (), receipt.relation)
+    proven = _charged_again(last, tuple(earlier), guarantee.relation)
     if proven is None:
         raise ValueError(f"{last.purpose!r} is not proven in machine arithmetic at epsilon = {last.epsilon:g}")
     claim = (guarantee.epsilon, guarantee.delta, guarantee.relation, guarantee.unit, guarantee.arithmetic)
@@ -208,8 +204,9 @@ def check_guarantee(guarantee: Guarantee, receipts: tuple[Receipt, ...]) -> None
         raise ValueError(f"it claims {claim} (epsilon, delta, relation, unit, arithmetic), and its receipts {charged}")
 
 
-def _charged_again(receipt: Receipt, earlier: tuple[Receipt, ...]) -> Guarantee | None:
-    purse = Purse(Budget(receipt.epsilon * _REPEATED, receipt.delta), receipt.arithmetic, earlier, receipt.unit)
+def _charged_again(receipt: Receipt, earlier: tuple[Receipt, ...], relation: str) -> Guarantee | None:
+    budget = Budget(receipt.epsilon * _REPEATED, receipt.delta, relation)
+    purse = Purse(budget, receipt.arithmetic, earlier, receipt.unit)
     cost = None if earlier or receipt.event is None else _cost_within(receipt.event, purse.ideal)
     return purse.charge(receipt.purpose, receipt.event, receipt.filter, cost)[0]
 

@@ -2,25 +2,66 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Annotated
+
 import typer
 
+from dpmcmc import __version__
 from dpmcmc.commands.account import account
 from dpmcmc.commands.audit import audit
 from dpmcmc.commands.demo import demo
+from dpmcmc.commands.endings import EXIT_CODES, UNFORESEEN, debugging
+from dpmcmc.commands.fit import fit
 from dpmcmc.commands.ledger import ledger
+from dpmcmc.commands.new import new
 from dpmcmc.commands.plan import plan
+from dpmcmc.commands.releases import predict, report
 from dpmcmc.commands.reproduce import reproduce
 from dpmcmc.commands.signing import keys, sign, verify
 
 app = typer.Typer(
-    help="Differentially private posteriors by MCMC.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    help="Differentially private posteriors. From a table to a report: dpmcmc new, dpmcmc plan, dpmcmc fit.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
-app.command()(account)
-app.command()(audit)
-app.command()(demo)
-app.command()(keys)
-app.command()(plan)
-app.command()(reproduce)
-app.command()(sign)
-app.command()(verify)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dpmcmc {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print tracebacks, which may show records: for whoever holds them.")
+    ] = False,
+) -> None:
+    """What every command has."""
+
+
+for command in (new, plan, fit, report, predict, demo, account, audit, reproduce, keys, sign, verify):
+    app.command()(command)
 app.add_typer(ledger, name="ledger")
+
+
+def main() -> None:
+    """The command line, without tracebacks unless ``--debug`` asks for them."""
+    try:
+        app()
+    except Exception as error:
+        if debugging():
+            raise
+        typer.echo(
+            f"Error: {type(error).__name__}, which was not foreseen. What it says may show records, and is not "
+            "printed: `dpmcmc --debug ...` prints it, for whoever holds them. What a ledger was charged stays charged.",
+            err=True,
+        )
+        sys.exit(UNFORESEEN)

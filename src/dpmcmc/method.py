@@ -84,6 +84,10 @@ class RunFailed(RuntimeError):
         self.release = release
         super().__init__(f"{_said(error)}. {self._what_is_spent(plan)}")
 
+    def __reduce__(self) -> Any:
+        """What was spent must be known wherever the error arrives, in another process too."""
+        return _failed, (str(self), self.guarantee, self.receipts, self.release)
+
     def _what_is_spent(self, plan: Any) -> str:
         if self.release is not None:
             return (
@@ -97,6 +101,14 @@ class RunFailed(RuntimeError):
         if checkpoint is not None and checkpoint.exists():
             return f"{what}. It goes on at no cost from its checkpoint {str(checkpoint)!r}, by the same call"
         return f"{what}: pass this exception as spent= to a later run that shares its budget"
+
+
+def _failed(said: str, guarantee: Guarantee | None, receipts: tuple[Receipt, ...], release: Any) -> RunFailed:
+    """The error as it was before it was pickled."""
+    error = RunFailed.__new__(RunFailed, said)
+    error.args = (said,)
+    error.guarantee, error.receipts, error.release = guarantee, receipts, release
+    return error
 
 
 def _said(error: Exception) -> str:

@@ -12,6 +12,9 @@ import typing
 from functools import cache
 from typing import Any, ClassVar, Self
 
+LEFT_OUT = {"left out where default": True}
+"""Metadata of a field that was added later: where it has its default, a fact is saved as it was before."""
+
 
 class Plain:
     """A dataclass whose fields are numbers, strings, booleans, None, tuples of these, or other plain facts."""
@@ -30,8 +33,13 @@ class Plain:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of plain values (JSON) from which :meth:`from_dict` restores an equal object."""
-        fields = {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        fields = {f.name: _plain(getattr(self, f.name)) for f in self._saved()}
         return {"kind": type(self).__name__, **fields}
+
+    def _saved(self) -> list[dataclasses.Field[Any]]:
+        """The fields, but for those that were added later and have their default."""
+        every = dataclasses.fields(self)  # type: ignore[arg-type]
+        return [f for f in every if not (f.metadata.get(*LEFT_OUT) and getattr(self, f.name) == f.default)]
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Self:

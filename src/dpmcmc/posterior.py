@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -14,6 +15,8 @@ from jax import Array
 from dpmcmc.arguments import positive, whole, within
 from dpmcmc.isolation import NotIsolated, check_isolated, each_record
 from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.sources import MOST_RECORDS, Arrays, Records, is_records, opened
+from dpmcmc.sources.finite import check_finite
 
 
 def coarsened(beta: float, n: int) -> float:
@@ -32,15 +35,29 @@ def coarsened(beta: float, n: int) -> float:
 class Posterior:
     """A model, its records and a temperature: log π(θ) = log prior(θ) + temperature·Σ log p(xᵢ|θ) + const.
 
-    A pytree whose leaves are the records: it goes whole into a compiled function, and only a mechanism takes it apart.
+    ``data`` are arrays, or a source of records that are elsewhere (:mod:`dpmcmc.sources`). With arrays it is a pytree
+    whose leaves are the records: it goes whole into the compiled function of a chain, and only a mechanism takes it
+    apart. Everything else reads ``records``, block by block.
 
     ``temperature`` below 1 raises the likelihood to that power (the records count as temperature·n). Construct with
     :meth:`check` to have public mistakes refused before any record is used.
     """
 
     model: ModelLike
-    data: PyTree
+    data: PyTree | Records
     temperature: float = 1.0
+
+    @cached_property
+    def records(self) -> Records:
+        """The records as a source, which gives nothing but totals."""
+        return self.data if is_records(self.data) else Arrays(self.data)
+
+    @property
+    def types(self) -> PyTree:
+        """Shapes and types of one record: public."""
+        if is_records(self.data):
+            return self.data.types
+        return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), self.data)
 
     def on_device(self) -> Posterior:
         """The same with its records as JAX arrays."""
@@ -48,7 +65,7 @@ class Posterior:
 
     @property
     def n(self) -> int:
-        return jax.tree.leaves(self.data)[0].shape[0]
+        return self.data.n if is_records(self.data) else jax.tree.leaves(self.data)[0].shape[0]
 
     def record_log_likelihoods(self, theta: PyTree) -> Array:
         """log p(xᵢ|θ) for every record: private, and only ever handed to a mechanism.
@@ -69,9 +86,9 @@ class Posterior:
     def check(cls, model: ModelLike, data: PyTree, temperature: float = 1.0) -> Posterior:
         """The posterior, after every public mistake that can be seen has been refused."""
         check_temperature(temperature)
-        data = check_data(data)
-        check_model(model, data)
-        return cls(model, data, float(temperature))
+        posterior = cls(model, check_data(opened(data, model)), float(temperature))
+        check_model(model, posterior.types)
+        return posterior
 
 
 class _Public:
@@ -116,8 +133,14 @@ def start(model: ModelLike, key: Any) -> PyTree:
     return jax.tree.map(cast, init)
 
 
-def check_data(data: PyTree) -> PyTree:
-    """Records as arrays with one common leading axis, all numbers finite."""
+def check_data(data: PyTree) -> PyTree | Records:
+    """Records as arrays with one common leading axis, or their source; all numbers finite."""
+    if is_records(data):
+        if not getattr(data, "checked", False):
+            check_finite(data)  # a table in text is counted by the way
+            _check_number(data.n)
+            data.checked = True
+        return data
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a data frame is a mapping of its columns
         data = {str(name): _column(data[name]) for name in data.columns}
     named, tree = jax.tree_util.tree_flatten_with_path(data)
@@ -136,15 +159,17 @@ def check_data(data: PyTree) -> PyTree:
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
         raise ValueError(f"the arrays disagree on the number of records ({listed}); the first axis must be common")
-    if next(iter(lengths.values())) == 0:
+    _check_number(next(iter(lengths.values())))
+    made = jax.tree_util.tree_unflatten(tree, list(arrays.values()))
+    check_finite(Arrays(made))
+    return made
+
+
+def _check_number(n: int) -> None:
+    if n == 0:
         raise ValueError("the data are empty: 0 records")
-    bad = {name: _not_finite(array) for name, array in arrays.items()}
-    if any(found for found in bad.values()):
-        listed = "; ".join(f"{name}: {found}" for name, found in bad.items() if found)
-        raise ValueError(
-            f"the data hold NaN or infinity ({listed}); drop or impute such records by a rule fixed beforehand"
-        )
-    return jax.tree_util.tree_unflatten(tree, list(arrays.values()))
+    if n > MOST_RECORDS:
+        raise ValueError(f"totals of up to {MOST_RECORDS:,} records fit into 64 bits, got {n:,}; take a subset of them")
 
 
 def _column(values: Any) -> np.ndarray:
@@ -152,19 +177,6 @@ def _column(values: Any) -> np.ndarray:
     value of one record."""
     array = np.asarray(values)
     return array.astype(np.float64) if array.dtype.kind in "biuf" else array
-
-
-def _not_finite(array: Any) -> str:
-    if not np.issubdtype(array.dtype, np.inexact):
-        return ""
-    wrong = ~np.isfinite(np.asarray(array))
-    if not wrong.any():
-        return ""
-    if array.ndim == 1:
-        return f"{int(wrong.sum())} of {array.shape[0]}"
-    per_column = wrong.reshape(array.shape[0], -1).sum(axis=0)
-    columns = ", ".join(f"column {j}: {count}" for j, count in enumerate(per_column) if count)
-    return f"{int(wrong.sum())} values ({columns})"
 
 
 def _check_record(model: ModelLike, theta: PyTree, record: PyTree) -> None:
@@ -186,11 +198,11 @@ def _check_record(model: ModelLike, theta: PyTree, record: PyTree) -> None:
         )
 
 
-def check_model(model: ModelLike, data: PyTree) -> None:
-    """The log likelihood gives one real number per record, of that record alone, and the prior allows the start."""
+def check_model(model: ModelLike, record: PyTree) -> None:
+    """The log likelihood gives one real number per record, of that record alone, and the prior allows the start.
+    ``record`` is the shapes and types of one."""
     with jax.enable_x64(True):
         theta = start(model, jax.random.key(0))
-        record = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), data)
         _check_record(model, theta, record)
         try:
             of_record = check_isolated(model.log_likelihood, theta, record)

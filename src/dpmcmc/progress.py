@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 from rich.console import Console
@@ -13,12 +14,18 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeR
 
 
 class Bar:
-    """A progress bar on standard error. ``about`` and ``after`` are templates over the fields given to ``update``."""
+    """A progress bar on standard error, or in the cell of a notebook.
+
+    ``about`` and ``after`` are templates over the fields given to ``update``.
+    """
 
     def __init__(self, total: int, show: bool, about: str, after: str = "", **fields: Any) -> None:
+        console = Console(stderr=True)
+        self.line = Line(total) if show and console.is_jupyter and find_spec("ipywidgets") is None else None
         columns: list[ProgressColumn] = [TextColumn(about), BarColumn()]
         columns += [TextColumn(after)] if after else []
-        self.bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), disable=not show)
+        shown = show and self.line is None
+        self.bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not shown)
         self.task = self.bar.add_task("", total=total, **fields)
 
     def __enter__(self) -> Bar:
@@ -30,6 +37,24 @@ class Bar:
 
     def update(self, completed: int, **fields: Any) -> None:
         self.bar.update(self.task, completed=completed, **fields)
+        if self.line is not None:
+            self.line.update(completed)
+
+
+class Line:
+    """A line of text in a notebook's cell that changes in place: for notebooks without ipywidgets, which rich needs."""
+
+    def __init__(self, total: int) -> None:
+        from IPython.display import display
+
+        self.total, self.before = max(total, 1), -1
+        self.handle = display({"text/plain": "  0 %"}, raw=True, display_id=True)
+
+    def update(self, completed: int) -> None:
+        share = min(100 * completed // self.total, 100)
+        if share != self.before and self.handle is not None:
+            self.handle.update({"text/plain": f"{share:3d} %  {'█' * (share // 5)}"}, raw=True)
+        self.before = share
 
 
 class Stop:

@@ -63,6 +63,16 @@ class RaveledModel:
     def ravel(self, theta: PyTree) -> Array:
         return jnp.concatenate([jnp.ravel(jnp.asarray(leaf, jnp.float64)) for leaf in jax.tree.leaves(theta)])
 
+    def flat(self, theta: PyTree) -> np.ndarray:
+        """:meth:`ravel`, of numbers: nothing is compiled."""
+        return np.concatenate([np.ravel(np.asarray(leaf, np.float64)) for leaf in jax.tree.leaves(theta)])
+
+    def positions(self, draws: np.ndarray) -> PyTree:
+        """Parameters by rows of numbers (..., parameter)."""
+        ends = np.cumsum([int(np.prod(shape, dtype=int)) for shape in self.shapes])
+        pairs = zip(np.split(draws, ends[:-1], axis=-1), self.shapes, strict=True)
+        return jax.tree.unflatten(self.tree, [part.reshape(*draws.shape[:-1], *shape) for part, shape in pairs])
+
     def log_prior(self, flat: Array) -> Array:
         return jnp.asarray(self.model.log_prior(self.unravel(flat)), jnp.float64)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import decimal
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dpmcmc import privacy
 from dpmcmc.plain import Plain
-from dpmcmc.privacy import Event, GaussianFilter, RenyiFilter, ZcdpFilter
+from dpmcmc.privacy import ZERO_OUT, Event, GaussianFilter, RenyiFilter, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic
 
 RECORD = "record"  # the unit of privacy where no other is declared
@@ -31,7 +32,8 @@ class Guarantee(Plain):
     """(ε, δ)-differential privacy of everything released together, warm-up and all chains included.
 
     ``method`` names the accounting that gave it, ``arithmetic`` the part of ε that pays for finite precision, ``unit``
-    whom it protects: one record, or all records of one person.
+    whom it protects: one record, or all records of one person. ``relation`` is what of it: its values (substitution),
+    or whether it is there (zero-out).
     """
 
     epsilon: float
@@ -43,9 +45,22 @@ class Guarantee(Plain):
 
     def __str__(self) -> str:
         whom = "one record" if self.unit == RECORD else f"all records of one {self.unit}"
-        return (
-            f"({round_up(self.epsilon)}, {round_up(self.delta)})-differentially private under {self.relation} of {whom}"
-        )
+        cost = f"({round_up(self.epsilon)}, {round_up(self.delta)})"
+        said = f"{cost}-differentially private under {self.relation} of {whom}"
+        if self.relation != ZERO_OUT:
+            return said
+        slot = "it is" if self.unit == RECORD else "they are"
+        return f"{said}: what is protected is whether {slot} there, and the number of {self.unit}s is public"
+
+    def under_substitution(self) -> tuple[float, float]:
+        """(ε, δ) for the values of a record, rounded up: to replace it is to take it away and to put another there.
+
+        Of a zero-out guarantee that is (2ε, (1 + e^ε)δ), in machine arithmetic too: docs/theory/relations.md, Claim 4.
+        """
+        if self.relation != ZERO_OUT:
+            return self.epsilon, self.delta
+        delta = (1 + math.exp(min(self.epsilon, 700.0))) * self.delta
+        return 2 * self.epsilon, min(delta * (1 + 2**-50), 1.0)
 
 
 @dataclass(frozen=True)
@@ -67,8 +82,16 @@ class Receipt(Plain):
 
     @property
     def relation(self) -> str:
-        """The neighbouring relation (what filters price, bits, selections and sums, speaks of substitution)."""
-        return "substitution" if self.event is None else self.event.relation
+        """The neighbouring relation: that of the event or of the filter."""
+        return (self.event or self.filter or privacy.Compose(())).relation
+
+    def under(self, relation: str) -> Receipt:
+        """The same charge under another relation; refused where what it costs there is not known."""
+        try:
+            event, rule = (one if one is None else privacy.under(one, relation) for one in (self.event, self.filter))
+        except ValueError as error:
+            raise ValueError(f"{self.purpose!r} was charged under {self.relation}: {error}") from None
+        return replace(self, event=event, filter=rule)
 
 
 def receipts_of(spent: Any) -> tuple[Receipt, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from dpmcmc import files, saved
-from dpmcmc.diagnostics import arviz, quietly
+from dpmcmc.arguments import instance
+from dpmcmc.diagnostics import arviz, summary
 from dpmcmc.files import sealed, signatures
+from dpmcmc.notebook import Shown
 from dpmcmc.plain import Plain
 from dpmcmc.predicting import Predicting
+from dpmcmc.privacy import ZERO_OUT
 from dpmcmc.quality import Quality
 from dpmcmc.receipts import Guarantee, Receipt, round_up
 
@@ -30,7 +34,7 @@ class Sums(Plain):
 
 
 @dataclass(frozen=True, eq=False)
-class Release(Predicting):
+class Release(Predicting, Shown):
     """Posterior draws with their guarantee, receipts and quality.
 
     - ``draws``: a dictionary from parameter names to arrays (chain, draw, ...). Warm-up is included: use
@@ -62,6 +66,8 @@ class Release(Predicting):
     def __post_init__(self) -> None:
         if isinstance(declaration := getattr(self.model, "declaration", None), str):
             object.__setattr__(self, "settings", self.settings | {"declaration": declaration})
+        if isinstance(study := getattr(self.model, "study", None), dict):
+            object.__setattr__(self, "settings", self.settings | {"study": study})
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"model": None}  # models may hold functions, which cannot be pickled
@@ -98,17 +104,21 @@ class Release(Predicting):
         """Draws of each chain, warm-up included."""
         return next(iter(self.draws.values())).shape[1]
 
-    def to_arviz(self) -> Any:
-        """ArviZ InferenceData: warm-up in a group of its own; guarantee, quality and receipts in the attributes."""
-        split = self.warmup
-        attributes: dict[str, Any] = {
+    def attributes(self) -> dict[str, Any]:
+        """Guarantee, quality and receipts as plain values, which go wherever the draws go."""
+        found: dict[str, Any] = {
             "statement": self.statement(),
             "receipts": json.dumps([r.to_dict() for r in self.receipts]),
             "quality": json.dumps(self.quality.to_dict()),
             "verdict": self.quality.verdict,
         }
         if self.guarantee is not None:
-            attributes |= {f"guarantee_{key}": value for key, value in asdict(self.guarantee).items()}
+            found |= {f"guarantee_{key}": value for key, value in asdict(self.guarantee).items()}
+        return found
+
+    def to_arviz(self) -> Any:
+        """ArviZ InferenceData: warm-up in a group of its own; guarantee, quality and receipts in the attributes."""
+        split, attributes = self.warmup, self.attributes()
 
         def part(arrays: dict[str, np.ndarray], which: slice) -> dict[str, np.ndarray] | None:
             return {name: values[:, which] for name, values in arrays.items()} or None
@@ -124,12 +134,14 @@ class Release(Predicting):
             posterior_attrs=attributes,
         )
 
+    @property
+    def kept(self) -> dict[str, np.ndarray]:
+        """Draws without warm-up."""
+        return {name: values[:, self.warmup :] for name, values in self.draws.items()}
+
     def summary(self) -> Any:
         """Means, standard deviations and 90 % intervals as a data frame, with diagnostics where draws are a chain."""
-        with quietly() as az:
-            table = az.summary(self.to_arviz().posterior, hdi_prob=0.9, round_to="none")
-        wanted = ["mean", "sd", "hdi_5%", "hdi_95%", *self.quality.diagnostics]
-        return table[wanted].dropna(axis="columns", how="all")  # a single chain has no R-hat
+        return summary(self.kept, self.quality.diagnostics)
 
     def statement(self) -> str:
         """The guarantee and what ran, in words."""
@@ -138,6 +150,7 @@ class Release(Predicting):
         else:
             lines = [
                 f"{self.guarantee}.",
+                *([] if self.guarantee.relation != ZERO_OUT else [_of_values(self.guarantee)]),
                 "The guarantee covers everything in this release (draws, summaries, quality figures, accept decisions) "
                 "however accurate they are. It does not cover checkpoint files, error messages or other runs on the "
                 f"same records. Accounting: {self.guarantee.method}; rounding errors are included "
@@ -198,7 +211,8 @@ class Release(Predicting):
         ``trusted``, the PEM file of a public key, it must also be signed by the holder of that key: without, whoever
         can change the file can change receipts and draws as well.
         """
-        return cls.of_content(files.read(Path(path)), path, trusted)
+        path = Path(instance("path", path, (str, os.PathLike), "the path of a saved release"))
+        return cls.of_content(files.read(path), path, trusted)
 
     @classmethod
     def of_content(cls, content: bytes, path: str | Path, trusted: str | Path | None = None) -> Release:
@@ -218,6 +232,15 @@ class Release(Predicting):
             fault = str(error) or type(error).__name__
             raise files.FileError(f"{path} is not a release that dpmcmc saved: {fault}") from error
         return release
+
+
+def _of_values(guarantee: Guarantee) -> str:
+    """What a guarantee of presence says of values."""
+    epsilon, delta = map(round_up, guarantee.under_substitution())
+    return (
+        f"The values of a record that is there are protected as well, less: ({epsilon}, {delta}) under substitution. "
+        "Do not compare epsilon with that of a substitution guarantee."
+    )
 
 
 def issued(plan: Any, reproducible: bool) -> dict[str, Any]:

@@ -12,19 +12,24 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 
+from dpmcmc.arguments import instance
 from dpmcmc.files import locked
-from dpmcmc.ledger import Booking, Ledger
 from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.method import NotBegun, RunFailed, posterior_of
 from dpmcmc.models.base import PyTree
+from dpmcmc.notebook import lines_as_html
 from dpmcmc.posterior import Posterior
+from dpmcmc.programs import kept_programs
 from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import Release
+
+if TYPE_CHECKING:  # a ledger needs a database library, which is an extra
+    from dpmcmc.ledger import Booking, Ledger
 
 
 class Result(Protocol):
@@ -56,6 +61,10 @@ class RunsOnRecords:
         """What was planned, on the records, with the coins of ``source``."""
         raise NotImplementedError
 
+    def _repr_html_(self) -> str:
+        """The plan in a notebook: what it says when it is printed. The first time rehearses it."""
+        return f"<div>{lines_as_html(str(self))}</div>"
+
     def check(self, posterior: Posterior) -> None:
         """Refuse public mistakes that only show with the records' types; nothing is charged yet."""
 
@@ -81,6 +90,7 @@ class RunsOnRecords:
         An error after the charge is a :class:`~dpmcmc.method.RunFailed`, which says what is spent.
         """
         source = RandomSource(seed)
+        check_kept(ledger, save_to)
         posterior = posterior_of(self, data)  # type: ignore[arg-type]
         self.check(posterior)
         checkpoint = getattr(self, "checkpoint", None)
@@ -97,6 +107,7 @@ class RunsOnRecords:
         return release
 
 
+@kept_programs()
 def run_paid(
     plan: Planned,
     posterior: Posterior,
@@ -139,8 +150,7 @@ def reserve(
     plan: Planned, posterior: Posterior, source: RandomSource, ledger: Ledger, checkpoint: Path | None = None
 ) -> Booking:
     """Charge a plan to a ledger, after refusing what no budget covers."""
-    if not isinstance(ledger, Ledger):
-        raise TypeError(f"ledger must be a dp.Ledger, got {ledger!r}")
+    check_kept(ledger)
     if source.reproducible:
         raise ValueError(
             "a run with seed= has no guarantee, whatever it is charged: its noise can be recomputed. Leave out seed=, "
@@ -151,9 +161,19 @@ def reserve(
     return ledger.reserve(plan.receipts, posterior, checkpoint)
 
 
+def check_kept(ledger: Ledger | None, save_to: str | Path | None = None) -> None:
+    """Refuse what is no ledger and no place for a result, before a record is looked at."""
+    if ledger is not None:
+        from dpmcmc.ledger import Ledger
+
+        instance("ledger", ledger, Ledger, "a dp.Ledger")
+    if save_to is not None:
+        check_new_file(save_to, may_exist=True)
+
+
 def check_new_file(path: str | Path, *, may_exist: bool = False) -> Path:
     """A path that a result can be saved to; mistakes are refused before anything is charged."""
-    path = Path(path)
+    path = Path(instance("save_to", path, (str, os.PathLike), "the path of a new .npz file"))
     if path.suffix != ".npz":
         raise ValueError(f"save_to must be a .npz file, got {str(path)!r}")
     if not path.parent.is_dir():

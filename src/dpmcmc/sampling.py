@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpmcmc.arguments import instance, truth, whole
 from dpmcmc.chain.kernel import KernelLike
-from dpmcmc.ledger import Ledger
 from dpmcmc.method import Method, Plan
 from dpmcmc.methods import as_method
 from dpmcmc.models.base import ModelLike, PyTree, WithInit, check_model_like
 from dpmcmc.posterior import Posterior, check_temperature
-from dpmcmc.privacy import Budget
+from dpmcmc.privacy import SUBSTITUTION, Budget, check_relation
+from dpmcmc.programs import kept_programs
 from dpmcmc.randomness import check_seed
 from dpmcmc.receipts import receipts_of
 from dpmcmc.release import Release
+from dpmcmc.running import check_kept
+
+if TYPE_CHECKING:
+    from dpmcmc.ledger import Ledger
 
 
 def sample(
@@ -29,6 +33,7 @@ def sample(
     chains: int = 2,
     temperature: float | None = None,
     init: PyTree | None = None,
+    relation: str = SUBSTITUTION,
     spent: Any = (),
     ledger: Ledger | None = None,
     save_to: str | Path | None = None,
@@ -37,8 +42,8 @@ def sample(
 ) -> Release:
     """Draw from the posterior of ``model`` given ``data`` within a privacy budget of (``epsilon``, ``delta``).
 
-    The whole release is differentially private under substitution of one record, or with :class:`dpmcmc.PerUnit` of all
-    records of a person; the number of records or persons is public.
+    The whole release is differentially private under substitution of one record (``relation`` says otherwise), or with
+    :class:`dpmcmc.PerUnit` of all records of a person; the number of records or persons is public.
     Mistakes in the arguments, and records with NaN or infinity, raise before anything is charged; no other value of a
     record raises an error of its own. A run that fails after it began has spent its whole budget. This is
     ``dp.plan(...)`` followed by ``plan.sample(data)``.
@@ -55,6 +60,9 @@ def sample(
     - ``init``: a public starting point in place of the model's (never computed from the records without paying), or a
       function ``init(key)`` that draws one. A likelihood release begins from the region where such a function draws;
       from a point, only if the model cannot draw from its prior.
+    - ``relation``: what is protected of a record. "substitution", the default: its values. "zero-out": whether it is
+      there, in one of a public number of slots. The noise of sums is then half as large, and the values of a record are
+      protected about half as well: two data sets that differ in them are two steps apart (docs/theory/relations.md).
     - ``spent``: a fit or release made from the same records before, or several: the budget then pays for them as well,
       and the guarantee covers all of it. The budget must have been decided on before the first of them.
     - ``ledger``: the :class:`dpmcmc.Ledger` of the data set. The run is charged to it before a record is read, or
@@ -66,22 +74,24 @@ def sample(
       and no ledger takes it.
     - ``progress``: show a progress bar.
     """
-    model, budget = _started(model, init), _budget(epsilon, delta)
+    model, budget = _started(model, init), _budget(epsilon, delta, relation)
     _check_settings(model, method, draws, chains, temperature, spent)
     check_seed(seed)
     truth("progress", progress)
-    posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
-    made = plan(
-        posterior.model,
-        posterior.n,
-        budget,
-        method=method,
-        draws=draws,
-        chains=chains,
-        temperature=temperature,
-        spent=spent,
-    )
-    return made.sample(posterior.data, seed=seed, progress=progress, ledger=ledger, save_to=save_to)
+    check_kept(ledger, save_to)
+    with kept_programs():
+        posterior = Posterior.check(model, data, 1.0 if temperature is None else temperature)
+        made = plan(
+            posterior.model,
+            posterior.n,
+            budget,
+            method=method,
+            draws=draws,
+            chains=chains,
+            temperature=temperature,
+            spent=spent,
+        )
+        return made.sample(posterior.data, seed=seed, progress=progress, ledger=ledger, save_to=save_to)
 
 
 def plan(
@@ -99,7 +109,7 @@ def plan(
     """Plan a run for ``n`` records within ``budget``: what will run, what it costs, what to expect. Reads no record.
 
     The arguments are those of :func:`sample`, but for ``n`` in place of the data and ``budget``, a
-    ``dp.Budget(epsilon, delta)``, in place of ``epsilon`` and ``delta`` (None for kernels that are not private). The
+    ``dp.Budget(epsilon, delta, relation)``, in place of those (None for kernels that are not private). The
     plan is complete: ``plan.sample(data)`` runs exactly this. Printing it, or asking for ``plan.expected``, rehearses
     it on records that the model simulates: as long as running it for the defaults, seconds for chains.
     """
@@ -107,15 +117,16 @@ def plan(
     if budget is not None:
         instance("budget", budget, Budget, "a dp.Budget(epsilon, delta)")
     _check_settings(model, method, draws, chains, temperature, spent)
-    return as_method(method, model).plan(
-        model,
-        n,
-        budget,
-        draws=draws,
-        chains=chains,
-        temperature=temperature,
-        spent=receipts_of(spent),
-    )
+    with kept_programs():
+        return as_method(method, model).plan(
+            model,
+            n,
+            budget,
+            draws=draws,
+            chains=chains,
+            temperature=temperature,
+            spent=receipts_of(spent),
+        )
 
 
 def _started(model: ModelLike, init: PyTree | None) -> ModelLike:
@@ -136,9 +147,12 @@ def _check_settings(
     receipts_of(spent)
 
 
-def _budget(epsilon: float | None, delta: float | None) -> Budget | None:
+def _budget(epsilon: float | None, delta: float | None, relation: str) -> Budget | None:
+    check_relation("relation", relation)
     if epsilon is None and delta is None:
+        if relation != SUBSTITUTION:
+            raise ValueError(f"relation={relation!r} is what a budget is for; give one: epsilon and delta")
         return None
     if epsilon is None or delta is None:
         raise ValueError(f"give a budget as two numbers, both epsilon and delta; got {epsilon=}, {delta=}")
-    return Budget(epsilon, delta)
+    return Budget(epsilon, delta, relation)

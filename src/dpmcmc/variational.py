@@ -5,37 +5,38 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc import files
 from dpmcmc.arguments import positive, truth, whole
 from dpmcmc.charge import Purse, check_guarantee, of_releases
 from dpmcmc.files import sealed
+from dpmcmc.fit_path import FitPath, compiled_gradients
 from dpmcmc.geometry import geometry
-from dpmcmc.ledger import Ledger
 from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, WORDS, GaussianSum, record_gradients
+from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum, record_gradients
+from dpmcmc.mechanisms.totals import noisy_total
 from dpmcmc.models.base import ModelLike, PyTree, check_model_like
 from dpmcmc.models.units import unit_of
 from dpmcmc.plain import Plain
 from dpmcmc.plain_trees import packed, unpacked
 from dpmcmc.posterior import Posterior, check_data
-from dpmcmc.privacy import Budget, Event, Repeat
+from dpmcmc.privacy import SUBSTITUTION, Budget, Event, Repeat
 from dpmcmc.randomness import RandomSource, check_seed
+from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
-from dpmcmc.running import run_paid
+from dpmcmc.running import check_kept, run_paid
+from dpmcmc.sources import like
+
+if TYPE_CHECKING:
+    from dpmcmc.ledger import Ledger
 
 CLIP = 2.0  # over the root mean square of a record's gradient in the model's own metric
-SMALLEST_RATE = 0.03  # of the last steps, in posterior standard deviations
-ROOT_RATE = 0.03
-REACH = 30.0  # Adam's steps add up to this over log(first/last rate), about 4, in standard deviations of one record
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,18 @@ class Fit:
         event = self.receipts[-1].event
         assert event is not None
         return event
+
+    def check(self) -> None:
+        """Refuse (ValueError) a fit whose parts are not of one fit, or whose guarantee its receipts do not pay for."""
+        size = sum(np.size(leaf) for leaf in jax.tree.leaves(self.position))
+        if self.mean.shape != (size,) or self.root.shape != (size, size):
+            raise ValueError(f"{size} parameters have a mean of {self.mean.shape} and a root of {self.root.shape}")
+        if not all(part.dtype == np.float64 and np.isfinite(part).all() for part in (self.mean, self.root)):
+            raise ValueError("its mean and root must be finite numbers of type float64")
+        if not self.receipts or self.receipts[-1].event is None:
+            raise ValueError("it has no receipt of what it did")
+        if self.guarantee is not None:
+            check_guarantee(self.guarantee, self.receipts)
 
     def __str__(self) -> str:
         promise = f"{self.guarantee}" if self.guarantee else "NO PRIVACY GUARANTEE (made with seed=)"
@@ -99,8 +112,7 @@ class Fit:
                 None if about["guarantee"] is None else Guarantee.from_dict(about["guarantee"]),
                 str(about["method"]),
             )
-            if fit.guarantee is not None:
-                check_guarantee(fit.guarantee, fit.receipts)
+            fit.check()
         except Exception as error:  # the digest is right, so somebody made it like this
             fault = str(error) or type(error).__name__
             raise files.FileError(f"{path} is not a fit that dpmcmc saved: {fault}") from error
@@ -125,9 +137,8 @@ class PlannedFit:
         with jax.enable_x64(True):
             keys = source.random_words("noise", (self.steps, *stream.KEY_SHAPE))
             public = jax.random.key(int(source.random_words("path", (1,))[0] >> 1))
-            z = jax.random.normal(public, (self.steps, len(self.origin)))
-            run = compiled_fit(self.total, self.scale, self.origin, self.unravel, self.full_rank)
-            mean, root = jax.device_get(run(posterior.on_device(), keys, z.astype(jnp.float64)))
+            z = np.asarray(jax.random.normal(public, (self.steps, len(self.origin))), np.float64)
+            mean, root = self._fitted(posterior, keys, z)
         centre = self.origin + self.scale @ mean
         with jax.enable_x64(True):
             position = jax.device_get(self.unravel(jnp.asarray(centre)))
@@ -136,6 +147,18 @@ class PlannedFit:
         *earlier, last = self.receipts
         receipts = (*earlier, replace(last, reproducible=source.reproducible))
         return Fit(centre, self.scale @ root, position, receipts, guarantee, method)
+
+    def _fitted(self, posterior: Posterior, keys: np.ndarray, z: np.ndarray) -> Any:
+        """A pass over the records for every step; all else is small, and public."""
+        path = FitPath.of(posterior, self.scale, self.origin, self.unravel, self.steps, self.full_rank)
+        program = compiled_gradients(RaveledModel.of(posterior.model, like(posterior.types, 1)))
+        place, step, state = jax.jit(path.place), jax.jit(path.step), path.begin()
+        states = []
+        for key, now in zip(keys, z, strict=True):
+            asked = (np.asarray(place(state, now)), self.scale, self.total.bound, self.total.unit)
+            state = step(state, now, noisy_total(posterior.records, program, asked, key, self.total.unit))
+            states.append(jax.device_get(state))
+        return path.end(states)
 
 
 def dpvi(
@@ -149,6 +172,7 @@ def dpvi(
     temperature: float = 1.0,
     clip: float = CLIP,
     public_data: PyTree | None = None,
+    relation: str = SUBSTITUTION,
     spent: Any = (),
     ledger: Ledger | None = None,
     save_to: str | Path | None = None,
@@ -165,28 +189,31 @@ def dpvi(
     ones as ``public_data``): ``clip`` is in units of a record's typical gradient there.
 
     - ``steps``: more steps travel farther with more noise each; the budget is divided among them.
+    - ``relation``: what of a record is protected, its values or whether it is there, as in :func:`dpmcmc.sample`.
     - ``spent``: what was released from the same records before and shares the budget, as in :func:`dpmcmc.sample`.
     - ``ledger``, ``save_to``: the ledger that is charged, and a new ``.npz`` file for the fit, as in
       :func:`dpmcmc.sample`; :meth:`Fit.load` reads it.
     - ``seed``: repeatable noise for tests and public data; no guarantee is then issued.
 
-    Guarantee: ``steps`` Gaussian releases under substitution of one record, (``epsilon``, ``delta``) altogether.
+    Guarantee: ``steps`` Gaussian releases under the ``relation``, (``epsilon``, ``delta``) altogether.
     Reference: Jälkö, Dikmen & Honkela (2017); Heikkilä et al. (2019), supplement, as the start of their chains.
     """
-    budget = Budget(epsilon, delta)
+    budget = Budget(epsilon, delta, relation)
     check_model_like("model", model)
     steps, full_rank = whole("steps", steps), truth("full_rank", full_rank)
     positive("clip", clip)
     check_seed(seed)
+    check_kept(ledger, save_to)
     receipts_of(spent)
     posterior = Posterior.check(model, data, temperature)
     n = posterior.n
     origin, scale, unravel, typical = coordinates(model, temperature * n, public_data)
     with jax.enable_x64(True):  # refuses what it cannot take
-        jax.eval_shape(lambda given: record_gradients(given, jnp.asarray(origin), unravel), posterior)
+        few, nothing = like(posterior.types, 2), Posterior(model, None, temperature)
+        jax.eval_shape(lambda records: record_gradients(nothing, jnp.asarray(origin), unravel, records), few)
     purse = Purse(budget, of_releases(steps), receipts_of(spent), unit_of(model))
     # steps Gaussians of multiplier m are one with μ = √steps/m (Dong, Roth & Su 2022)
-    total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER))
+    total = GaussianSum.of_multiplier(clip * typical, max(math.sqrt(steps) / purse.mu, LEAST_MULTIPLIER), relation)
     guarantee, receipt = purse.charge("variational fit", Repeat(total.event(n), steps))
     receipts, source = (*purse.earlier, receipt), RandomSource(seed)
     planned = PlannedFit(total, steps, full_rank, scale, origin, unravel, guarantee, receipts)
@@ -204,47 +231,3 @@ def coordinates(model: ModelLike, records: float, public_data: PyTree | None = N
     scale = shape.posterior_root(records)
     typical = math.sqrt(max(np.trace(scale.T @ shape.fisher @ scale), np.finfo(float).tiny))
     return np.asarray(flat, np.float64), scale, unravel, typical
-
-
-def compiled_fit(total: GaussianSum, scale: np.ndarray, origin: np.ndarray, unravel: Any, full_rank: bool) -> Any:
-    """The fit as one compiled scan over steps, in coordinates φ where the posterior has about unit covariance."""
-    size = len(origin)
-    mask = np.tril(np.ones((size, size))) if full_rank else np.eye(size)
-
-    def assemble(free: Array) -> Array:
-        """A triangular root with a positive diagonal, from free numbers."""
-        return jnp.where(np.eye(size, dtype=bool), jnp.diag(jnp.exp(jnp.diag(free))), free * mask)
-
-    def run(posterior: Posterior, keys: Array, z: Array) -> Any:
-        model, temperature, steps = posterior.model, posterior.temperature, z.shape[0]
-        # long steps first: a start one record's standard deviation off is √n of the posterior's away
-        far = max(min(0.5, REACH / steps) * math.sqrt(temperature * posterior.n), SMALLEST_RATE)
-        mean_rate = optax.exponential_decay(far, steps, SMALLEST_RATE / far)
-        mean_step, root_step = optax.adam(mean_rate), optax.adam(ROOT_RATE)
-
-        def gradient(phi: Array, key: Array) -> Array:
-            theta = jnp.asarray(origin) + scale @ phi
-            words = stream.words(key, size * int(np.prod(WORDS))).reshape(size, *WORDS)
-            noisy = total(words, record_gradients(posterior, theta, unravel).astype(jnp.float64) @ scale)
-            prior = jax.grad(lambda t: model.log_prior(unravel(t)))(theta)
-            return temperature * noisy + jnp.nan_to_num(prior, posinf=0.0, neginf=0.0) @ scale
-
-        def step(carry: Any, now: tuple[Array, Array]) -> Any:
-            mean, free, mean_state, root_state = carry
-            key, z = now
-            score = gradient(mean + assemble(free) @ z, key)
-            # of E log π(mean + root z) + log det root
-            to_root = jnp.outer(score, z) * mask
-            to_free = jnp.where(np.eye(size, dtype=bool), to_root * assemble(free) + 1, to_root)
-            mean_update, mean_state = mean_step.update(-score, mean_state)
-            root_update, root_state = root_step.update(-to_free, root_state)
-            mean, free = mean + mean_update, free + root_update
-            return (mean, free, mean_state, root_state), (mean, free)
-
-        mean, free = jnp.zeros(size), jnp.zeros((size, size))
-        start = (mean, free, mean_step.init(mean), root_step.init(free))
-        _, (means, frees) = jax.lax.scan(step, start, (keys, z))
-        last = -(-steps // 4)  # averaging the last quarter takes out most of the noise
-        return jnp.mean(means[-last:], 0), assemble(jnp.mean(frees[-last:], 0))
-
-    return jax.jit(run)

@@ -13,16 +13,17 @@ from dpmcmc.algorithms import ALGORITHMS
 from dpmcmc.auditing import Claim, Experiment, Neighbours, View, register_audit
 from dpmcmc.auditing.algorithms import AUDITS, experiments_of
 from dpmcmc.auditing.entry import MECHANISMS, guaranteed, names
-from dpmcmc.auditing.fits import RECORDS, opposite_scores
+from dpmcmc.auditing.fits import RECORDS, compiled_fits, opposite_scores
 from dpmcmc.auditing.sums import many, score_sums
 from dpmcmc.auditing.worst import FLIP, two_states
 from dpmcmc.cli import app
+from dpmcmc.fit_path import FitPath
 from dpmcmc.mechanisms import stream
 from dpmcmc.mechanisms.gaussian_sum import GaussianSum
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
 from dpmcmc.scores.reader import Noisy
-from dpmcmc.variational import compiled_fit, coordinates
+from dpmcmc.variational import coordinates
 
 PRIVATE = [name for name, algorithm in ALGORITHMS.items() if algorithm.contracts[0].private]
 
@@ -99,8 +100,9 @@ def test_the_fits_are_those_of_dpvi():
     with jax.enable_x64(True):
         keys = source.random_words("noise", (steps, *stream.KEY_SHAPE))
         z = jax.random.normal(jax.random.key(int(source.random_words("path", (1,))[0] >> 1)), (steps, 1))
-        run = jax.jit(jax.vmap(compiled_fit(total, scale, origin, unravel, True), (None, 0, 0)))
-        mean, _ = run(Posterior.check(model, data).on_device(), keys[None], z[None].astype(np.float64))
+        posterior = Posterior.check(model, data).on_device()
+        run = compiled_fits(total, FitPath.of(posterior, scale, origin, unravel, steps, True), unravel)
+        mean, _ = run(posterior, keys[None], z[None].astype(np.float64))
     assert np.allclose(origin + scale @ np.asarray(mean)[0], fit.mean, rtol=1e-9)
 
 

@@ -46,7 +46,7 @@ def test_halved_noise_of_the_defaults_sums_is_found(monkeypatch):
     def halved(key, whole, unit):
         return whole * unit + with_noise(key, 0 * whole, unit) / 2
 
-    monkeypatch.setattr("dpmcmc.scores.reader.with_noise", halved)
+    monkeypatch.setattr("dpmcmc.mechanisms.totals.with_noise", halved)
     report = dp.audit(score_sums()[0], runs=400, seed=1)
     assert report.exceeded[0].mu.certain > 1
     assert report.findings[0].estimate.value == pytest.approx(2, abs=4 * np.sqrt(3 / 400))

@@ -42,7 +42,11 @@ SETTINGS = {
     "init": STARTS,
     "spent": SPENT,
 }
-RUN = {"epsilon": POSITIVE, "delta": OPEN_UNIT, "seed": SEEDS, "progress": TRUTH} | SETTINGS
+KEPT = {
+    "ledger": (3, "study.db", object(), dp.Ledger, {}, [], True, BUDGET),
+    "save_to": (3, object(), [], b"x.npz", True, "x", "x.csv", "no-such-folder/x.npz", ""),
+}
+RUN = {"epsilon": POSITIVE, "delta": OPEN_UNIT, "seed": SEEDS, "progress": TRUTH} | SETTINGS | KEPT
 
 
 @cache
@@ -65,7 +69,7 @@ def _sampled() -> Iterator[Good]:
     good = {"model": GAUSSIAN, "data": POINTS} | budget
     yield Good("sample without covariates", dp.sample, good, points | RUN, ("data",), True)
     yield Good("sample by a chain", dp.sample, good | {"method": KERNEL}, points | RUN, ("data",), True)
-    fit = {key: RUN[key] for key in ("epsilon", "delta", "seed", "spent")}
+    fit = {key: RUN[key] for key in ("epsilon", "delta", "seed", "spent", "ledger", "save_to")}
     fit |= {"temperature": HALF_OPEN_UNIT, "steps": WHOLE, "full_rank": TRUTH, "clip": POSITIVE}
     good = {"model": GAUSSIAN, "data": POINTS, "epsilon": 1.0, "delta": 1e-3, "seed": 1}
     yield Good("dpvi", dp.dpvi, good, points | fit, ("data",), True)
@@ -79,9 +83,9 @@ def _planned() -> Iterator[Good]:
     kernels = (3, "barker", object(), dp.Kernel, [KERNEL], dp.RandomWalk(0.1), dp.Chain())
     chain = {"kernel": kernels, "warmup": given(WHOLE[1:]), "checkpoint": files}
     yield Good("Chain", dp.Chain, {"kernel": KERNEL}, chain)
-    again = {"data": (*WRONG_RECORDS, POINTS[:3]), "seed": SEEDS}
+    again = {"data": (*WRONG_RECORDS, POINTS[:3]), "seed": SEEDS, "ledger": KEPT["ledger"]}
     good = {"data": POINTS, "seed": 1, "progress": False}
-    yield Good("ChainPlan.sample", lambda **given: chain_plan().sample(**given), good, again, ("data",), True)
+    yield Good("ChainPlan.sample", lambda **given: chain_plan().sample(**given), good, again | KEPT, ("data",), True)
     yield Good(
         "as_sampling_algorithm",
         lambda **given: dp.blackjax.as_sampling_algorithm(**({"plan": chain_plan()} | given)),

@@ -19,7 +19,7 @@ import numpy as np
 from jax._src import xla_bridge
 
 import dpmcmc as dp
-from dpmcmc.diagnostics import arviz
+from dpmcmc.diagnostics import stats
 from dpmcmc.files import read, sealed
 
 RECORDS = np.random.default_rng(0).normal(size=(4000, 2))
@@ -27,7 +27,7 @@ METHOD = dp.Chain(dp.dp_barker(step=0.05, clip=0.0005), warmup=100)
 PLAN = dp.plan(
     dp.models.GaussianMean(2), 4000, dp.Budget(1.0, 1e-6), method=METHOD, draws=900, chains=1
 )  # twenty chunks
-arviz()  # slow to import
+stats()  # slow to import
 assert not xla_bridge._backends, "a device was used, so nothing may be forked"
 
 

@@ -119,11 +119,6 @@ def test_mutated_checkpoints_are_refused(stopped, tmp_path):
     fuzz(stopped, tmp_path, 400, 1)
 
 
-@pytest.mark.slow
-def test_very_many_mutated_checkpoints_are_refused(stopped, tmp_path):
-    fuzz(stopped, tmp_path, 30_000, 2)
-
-
 def test_planted_files_are_neither_written_through_nor_read(stopped, tmp_path):
     """A link at the name of the new file was followed, and the mode of a file there was kept."""
     plan, posterior, fresh, path, state = stopped

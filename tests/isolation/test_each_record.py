@@ -51,7 +51,9 @@ STRUCTURES = {
     "slices that a record places": lambda theta, x: jax.lax.dynamic_slice(x, (x[0].astype(int),), (2,))[1] * theta,
     "a loop as long as a record needs": lambda theta, x: until_small(jnp.abs(x[0]) * theta),
     "a loop of fixed length": lambda theta, x: jax.lax.scan(lambda c, y: (c * 0.5 + y * theta, c), 0.0, x)[0],
-    "a branch that a record takes": lambda theta, x: jax.lax.cond(x[0] > 1, lambda: x[1] * theta, lambda: x[2] / x[0]),
+    "a branch that a record takes": lambda theta, x: jax.lax.cond(
+        x[0] > 1, lambda: x[1] * theta, lambda: x[2] / x[0] * theta
+    ),
     "a factorisation": lambda theta, x: jnp.sum(jnp.linalg.cholesky(square(x))) * theta,
     "solving for a record": lambda theta, x: jnp.sum(jnp.linalg.solve(PUBLIC * theta, x)),
     "a triangle solved for a record": lambda theta, x: jnp.sum(

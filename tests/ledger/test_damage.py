@@ -18,9 +18,9 @@ def opened(path):
     try:
         found = dp.Ledger(path)
         found.verify()
+        return found.book.lines
     except dp.LedgerError:
         return None
-    return found.book.lines
 
 
 def mutated(content, chance):
@@ -42,10 +42,9 @@ def mutated(content, chance):
     return bytes(changed)
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_changed_bytes_are_found_or_change_nothing(filled, path, count):
-    content, lines, chance = path.read_bytes(), filled.book.lines, random.Random(count)
-    refused = 0
+def test_changed_bytes_are_found_or_change_nothing(filled, path):
+    content, lines, chance = path.read_bytes(), filled.book.lines, random.Random(60)
+    count, refused = 60, 0
     for _ in range(count):
         path.write_bytes(mutated(content, chance))
         found = opened(path)

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,17 @@ def test_what_was_spent_elsewhere_is_not_covered(ledger):
     ledger.reserve((*ledger.receipts, charge()), RECORDS)
     with pytest.raises(dp.LedgerError, match="was not charged to this ledger"):
         ledger.reserve((dp.Receipt("clinic, entries 0 to 1 (0123456789abcdef)", *([0.0] * 2), None), charge()), RECORDS)
+
+
+def test_a_receipt_is_known_by_all_that_it_says(ledger):
+    """By its purpose alone, one with a smaller event would have passed for all that was charged."""
+    ledger.reserve((charge(),), RECORDS)
+    (known,) = ledger.receipts
+    ledger.reserve((known, charge()), RECORDS)
+    ledger.reserve((known, charge()), RECORDS)  # still, after more was charged
+    for changed in ({"filter": dp.privacy.ZcdpFilter(known.filter.limit / 2)}, {"epsilon": 0.1}, {"unit": "person"}):
+        with pytest.raises(dp.LedgerError, match="was not charged to this ledger"):
+            ledger.reserve((replace(known, **changed), charge()), RECORDS)
 
 
 def test_all_that_is_left_can_be_planned_for(ledger):

@@ -23,6 +23,7 @@ from tests.ledger.places import BUDGET
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["dpmcmc.ledger", "tests.ledger.workers"])
 
+KILLS = int(os.environ.get("DPMCMC_TEST_KILLS", "200"))
 FEW = pytest.param(3, 36, id="3 processes")
 MANY = pytest.param(16, 10_000, id="16 processes", marks=pytest.mark.slow)
 
@@ -82,8 +83,7 @@ def test_a_ledger_survives_the_death_of_those_who_write_to_it(ledger, path, tmp_
     ledger.settle(ledger.reserve((dp.Receipt.from_dict(ledger.entries[1].receipt),), workers.RECORDS).number, b"")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("moments", [200])
+@pytest.mark.parametrize("moments", [2, pytest.param(KILLS, marks=pytest.mark.slow)])
 def test_chains_that_are_killed_stay_charged_and_go_on_bit_for_bit(tmp_path, moments):
     """At moments in whatever the run was doing: a charge, a checkpoint, a chunk, saving, settling."""
     dp.Ledger.create(tmp_path / LEDGER, dataset="clinic", budget=dp.Budget(1000.0, 1e-6))
@@ -107,7 +107,7 @@ def test_chains_that_are_killed_stay_charged_and_go_on_bit_for_bit(tmp_path, mom
         for part in ("draws", "sample_stats"):
             for name, values in getattr(first, part).items():
                 assert np.array_equal(values, getattr(second, part)[name])
-    assert resumed > moments / 4
+    assert resumed > moments / 4 or moments < 20
 
 
 def killed_at(folder, seconds):

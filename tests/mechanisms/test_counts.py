@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpmcmc import privacy
+from dpmcmc.mechanisms.blocks import BLOCK
 from dpmcmc.mechanisms.counts import LEAST_WEIGHT, Histograms, largest_weight, noisy_counts, whole_counts
-from dpmcmc.mechanisms.gaussian_sum import BASE_STD, BLOCK, DRAWS, MOST_COORDINATES, NOISE_STD, RATIO, WORDS
+from dpmcmc.mechanisms.gaussian_sum import BASE_STD, DRAWS, MOST_COORDINATES, NOISE_STD, RATIO, WORDS
+from dpmcmc.privacy.relations import PROMISED
 from dpmcmc.randomness import RandomSource
 
 
@@ -91,28 +93,31 @@ def test_the_noise_is_that_of_the_charge():
     assert np.all(np.abs(units - np.round(units)) < 1e-3)
 
 
-def true_multiplier(columns, weight):
+def true_multiplier(columns, weight, relation):
     mpmath.mp.dps = 50
     variance = mpmath.mpf(BASE_STD**2 * sum(RATIO ** (2 * j) for j in range(DRAWS))) - mpmath.mpf(1) / 12
-    return mpmath.sqrt(variance / (2 * columns)) / weight
+    return mpmath.sqrt(variance / ((2 if relation == "substitution" else 1) * columns)) / weight
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.integers(1, MOST_COORDINATES), st.floats(0, 1))
-def test_the_charged_multiplier_is_at_least_what_was_asked_for_and_at_most_the_true_one(columns, where):
-    wanted = (float(Histograms(columns, LEAST_WEIGHT).noise_multiplier)) ** where
-    counts = Histograms.of_multiplier(columns, wanted)
-    assert wanted <= counts.noise_multiplier <= true_multiplier(columns, counts.weight)
-    assert counts.noise_multiplier >= true_multiplier(columns, counts.weight) * (1 - 2**-48)
+@given(st.integers(1, MOST_COORDINATES), st.floats(0, 1), st.sampled_from(PROMISED))
+def test_the_charged_multiplier_is_at_least_what_was_asked_for_and_at_most_the_true_one(columns, where, relation):
+    wanted = (float(Histograms(columns, LEAST_WEIGHT, relation).noise_multiplier)) ** where
+    counts = Histograms.of_multiplier(columns, wanted, relation)
+    assert wanted <= counts.noise_multiplier <= true_multiplier(columns, counts.weight, relation)
+    assert counts.noise_multiplier >= true_multiplier(columns, counts.weight, relation) * (1 - 2**-48)
     assert counts.noise_multiplier <= wanted * (1 + 1 / counts.weight) * (1 + 1e-9)  # and hardly more
-    assert counts.event(10) == privacy.Gaussian(counts.noise_multiplier)
+    assert counts.event(10) == privacy.Gaussian(counts.noise_multiplier, relation)
 
 
-def test_the_largest_weights_have_multipliers_of_at_least_one():
+@pytest.mark.parametrize("relation", PROMISED)
+def test_the_largest_weights_have_multipliers_of_at_least_one(relation):
     for columns in range(1, MOST_COORDINATES + 1):
-        assert Histograms(columns, largest_weight(columns)).noise_multiplier >= 1
+        most = largest_weight(columns, relation)
+        assert Histograms(columns, most, relation).noise_multiplier >= 1
+        assert most <= largest_weight(columns)  # what a program takes at most
     with pytest.raises(ValueError, match="whole number from 16 to"):
-        Histograms(3, largest_weight(3) + 1)
+        Histograms(3, largest_weight(3, relation) + 1, relation)
 
 
 def test_one_program_serves_all_multipliers_and_none_below_one():

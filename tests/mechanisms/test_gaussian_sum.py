@@ -12,9 +12,9 @@ from scipy import stats
 
 import dpmcmc as dp
 from dpmcmc import privacy
+from dpmcmc.mechanisms.blocks import BLOCK, block_of
 from dpmcmc.mechanisms.gaussian_sum import (
     BASE_STD,
-    BLOCK,
     CHARGED_STD,
     DRAWS,
     FARTHEST,
@@ -28,7 +28,6 @@ from dpmcmc.mechanisms.gaussian_sum import (
     RATIO,
     WORDS,
     GaussianSum,
-    block_of,
     discrete_gaussian,
     inside,
     noisy_sum,
@@ -152,12 +151,16 @@ def test_the_charged_multiplier_is_not_above_the_true_one():
     mpmath.mp.dps = 80
     std = mpmath.sqrt(mpmath.mpf(BASE_STD**2 * sum(RATIO ** (2 * j) for j in range(DRAWS))) - mpmath.mpf(1) / 12)
     assert std * (1 - 2**-49) < CHARGED_STD < std
-    for multiplier in np.geomspace(1, 4e6, 200):
-        total = GaussianSum.of_multiplier(0.37, multiplier)
-        assert total.noise_multiplier <= std / (2 * total.bound)
-        assert total.noise_multiplier >= multiplier * (1 - 2**-47)
-    assert GaussianSum.of_multiplier(1.0, LEAST_MULTIPLIER * (1 - 1e-9)).bound == LARGEST_BOUND
-    assert CHARGED_STD / (2 * LARGEST_BOUND) >= LEAST_MULTIPLIER
+    for relation, moved in (("substitution", 2), ("zero-out", 1)):
+        for multiplier in np.geomspace(1, 4e6, 200):
+            total = GaussianSum.of_multiplier(0.37, multiplier, relation)
+            assert total.noise_multiplier <= std / (moved * total.bound)
+            assert total.noise_multiplier >= multiplier * (1 - 2**-47)
+            assert total.event(10) == privacy.Gaussian(total.noise_multiplier, relation)
+        least = GaussianSum.of_multiplier(1.0, LEAST_MULTIPLIER * (1 - 1e-9), relation)
+        assert least.bound == math.floor(CHARGED_STD / moved) <= LARGEST_BOUND
+        assert least.noise_multiplier >= LEAST_MULTIPLIER
+    assert LARGEST_BOUND < 2**26  # docs/theory/gaussian-sums.md, Lemma 1
 
 
 def test_32_bits_are_refused():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dpmcmc as dp
-from dpmcmc.mechanisms.noise import RecordsFailed, without_telling
+from dpmcmc.mechanisms.totals import Program, RecordsFailed, total
+from dpmcmc.sources import Arrays
 
 
 def refuses(x):
@@ -36,17 +37,21 @@ def test_a_function_of_a_record_that_could_tell_it_in_an_error_is_refused_before
     assert "0.125" not in str(caught.value)
 
 
-def test_what_is_raised_is_no_numerical_failure():
-    def read():
+class Raises(Program):
+    def __call__(self, block, count, asked):
         raise FloatingPointError("0.125")
 
-    run = jax.jit(lambda x: jax.pure_callback(lambda x: read(), jax.ShapeDtypeStruct((), jnp.float32), x))
+
+def test_what_is_raised_is_no_numerical_failure():
+    program = Raises(lambda block, count, asked: jnp.sum(block).astype(jnp.int64))
     with pytest.raises(RecordsFailed) as caught:
-        without_telling(lambda: run(1.0))
+        total(Arrays(np.zeros(3)), program, ())
     assert not isinstance(caught.value, (ArithmeticError, ValueError))
     assert caught.value.__context__ is None
 
 
 def test_mistakes_of_shapes_are_told():
     with pytest.raises(TypeError, match="incompatible shapes"):
-        without_telling(lambda: jnp.ones(2) + jnp.ones(3))
+        total(Arrays(np.zeros(3)), Program(lambda block, count, asked: jnp.ones(2) + jnp.ones(3)), ())
+    with pytest.raises(TypeError, match="64-bit whole numbers, got float64"):
+        total(Arrays(np.zeros(3)), Program(lambda block, count, asked: block), ())

@@ -67,7 +67,7 @@ def test_one_record_moves_a_sum_by_twice_the_clip_at_most(name):
             changed = {key: values.copy() for key, values in data.items()}
             for values in changed.values():
                 values[0] = value
-            reader = Reader(raveled, Posterior(model, changed).on_device(), rule(1.0, 1), keys)
+            reader = Reader(raveled, Posterior(model, changed), rule(1.0, 1), keys)
             sums.append(reader.total(vectors.scores, arguments, 1e-3, size, 1.0).values)
     assert np.all(np.isfinite(sums))
     moved = np.linalg.norm(np.array(sums)[:, None] - np.array(sums), axis=2)

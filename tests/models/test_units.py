@@ -18,6 +18,7 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import reader as reader_module
 from dpmcmc.scores import vectors
 from dpmcmc.scores.reader import Reader
+from dpmcmc.sources import Arrays
 from tests.models.families import FAMILIES
 
 LOGISTIC, THETA = FAMILIES["logistic"]
@@ -148,9 +149,7 @@ def whole_sum(model, data, clip):
     raveled = RaveledModel.of(model)
     bound, unit = 2**20, 2.0**-20
     theta, root = np.array([0.3, -1.0, 0.5]), np.eye(3)
-    arguments = (jnp.asarray(theta), jnp.asarray(root), jnp.asarray(1 / clip))
-    data = jax.tree.map(jnp.asarray, data)
-    return np.asarray(reader_module._sum(raveled, vectors.scores)(data, arguments, bound, unit))[:3], bound
+    return Arrays(data).total(reader_module._sum(raveled, vectors.scores), (theta, root, 1 / clip, bound, unit)), bound
 
 
 @pytest.mark.parametrize("person", WORST)

@@ -6,7 +6,9 @@ import pytest
 
 import dpmcmc as dp
 from dpmcmc import privacy
+from dpmcmc.mechanisms import totals
 from dpmcmc.mechanisms.gaussian_sum import CHARGED_STD, NOISE_STD
+from dpmcmc.mechanisms.totals import Program
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Compose, Gaussian
 from dpmcmc.randomness import RandomSource
@@ -25,11 +27,22 @@ PROGRAMS = ("_covariate_bins", "_number_bins", "_norm_bins", "_sum")
 """What makes the programs that read records; what they leave, without noise, goes to ``with_noise`` alone."""
 
 
-def programs(monkeypatch, kinds):
-    """Put ``kinds(name, real program)`` in the place of every program that reads records."""
+class Watched(Program):
+    """A program that tells what it was asked, and what it left."""
+
+    def __init__(self, name, real, tell):
+        self.name, self.real, self.tell = name, real, tell
+
+    def __call__(self, block, count, asked):
+        whole = self.real(block, count, asked)
+        self.tell(self.name, asked, whole)
+        return whole
+
+
+def watch(monkeypatch, tell):
     for name in PROGRAMS:
-        real = getattr(reader_module, name)
-        monkeypatch.setattr(reader_module, name, lambda *made, real=real, name=name: kinds(name, real(*made)))
+        made = getattr(reader_module, name)
+        monkeypatch.setattr(reader_module, name, lambda *m, r=made, n=name: Watched(n, r(*m), tell))
 
 
 class Spy:
@@ -37,27 +50,24 @@ class Spy:
 
     def __init__(self, monkeypatch):
         self.multipliers, self.keys, self.whole = [], [], None
-        self.add_noise = reader_module.with_noise
-        programs(monkeypatch, self.watched)
-        monkeypatch.setattr(reader_module, "with_noise", self.noisy)
+        self.add_noise = totals.with_noise
+        watch(monkeypatch, self.told)
+        monkeypatch.setattr(totals, "with_noise", self.noisy)
 
-    def watched(self, name, real):
-        def run(data, arguments, *rest):
-            assert self.whole is None  # the last one has got its noise
-            if name == "_sum":
-                self.multipliers.append(CHARGED_STD / (2 * int(rest[0])))
-                self.unit = rest[1]
-            else:
-                weight, columns, _ = rest
-                self.multipliers.append(CHARGED_STD / (int(weight) * np.sqrt(2 * columns)))
-                self.unit = 1 / weight
-            self.whole = real(data, arguments, *rest)
-            return self.whole
-
-        return run
+    def told(self, name, asked, whole):
+        assert self.whole is None  # the last one has got its noise
+        self.whole = whole
+        if name == "_sum":
+            *_, bound, self.unit = asked
+            self.multipliers.append(CHARGED_STD / (2 * int(bound)))
+        else:
+            *_, edges, weight = asked
+            self.multipliers.append(CHARGED_STD / (int(weight) * np.sqrt(2 * len(edges))))
+            self.unit = 1 / weight
 
     def noisy(self, key, whole, unit):
-        assert whole is self.whole
+        assert np.array_equal(whole[: self.whole.size], self.whole)
+        assert not np.any(whole[self.whole.size :])
         assert unit == self.unit
         self.whole = None
         self.keys.append(tuple(np.asarray(key).tolist()))
@@ -98,40 +108,26 @@ def test_a_budget_that_is_shared_is_not_overspent(monkeypatch):
 
 
 class Unreadable:
-    """Records that nothing can be done with: no length, no arrays, no numbers."""
+    """Records that nothing can be done with but to ask for noisy totals: no length, no arrays, no numbers."""
 
     n = 5000
 
     def __init__(self):
-        self.data = object()
-
-    def on_device(self):
-        return self
+        self.records = object()
 
 
-class WithoutNoise:
-    """What a program leaves before noise is added: whatever else is done with it than to add noise raises."""
-
-    def __init__(self, mean):
-        self.__mean = mean
-
-    def opened(self):
-        return self.__mean
-
-
-def answer(monkeypatch, expected_data=None):
-    """Programs that look at no record and give numbers in the place of noisy ones, the same for every data set."""
+def answer(monkeypatch, expected=None):
+    """Numbers in the place of noisy totals, the same for every data set; no record is looked at."""
     rng = np.random.default_rng(0)
 
-    def made(name, real):
-        def run(data, inner, *rest):
-            assert expected_data is None or data is expected_data
-            return WithoutNoise(0.0 if name == "_sum" else 5000 / rest[2])
+    def noisy(records, program, asked, key, unit):
+        assert expected is None or records is expected
+        counts = asked[-2] if np.ndim(asked[-2]) == 2 else None
+        size = 128 if counts is None else counts.shape[0] * (counts.shape[1] + 1)
+        mean = 0.0 if counts is None else 5000 / (counts.shape[1] + 1)
+        return mean + 50 * rng.normal(size=size)
 
-        return run
-
-    programs(monkeypatch, made)
-    monkeypatch.setattr(reader_module, "with_noise", lambda key, mean, unit: mean.opened() + 50 * rng.normal(size=128))
+    monkeypatch.setattr(reader_module, "noisy_total", noisy)
 
 
 PUBLIC = dp.ScoreRelease(public_data=linear_records(300, seed=5))
@@ -140,11 +136,10 @@ PUBLIC = dp.ScoreRelease(public_data=linear_records(300, seed=5))
 @pytest.mark.parametrize(
     ("model", "method"), [(LINEAR, None), (BARE, None), (LINEAR, PUBLIC)], ids=["simulates", "does not", "public data"]
 )
-def test_nothing_but_the_readers_programs_reads_records(model, method, monkeypatch):
-    """With those replaced by noise, records that cannot be read go through a whole run, and nothing but the noise is
-    added to what the programs leave."""
+def test_nothing_but_noisy_totals_reads_records(model, method, monkeypatch):
+    """With noisy totals replaced by noise, records that cannot be read go through a whole run."""
     plan, records = dp.plan(model, 5000, dp.Budget(1.0, 1e-6), method=method), Unreadable()
-    answer(monkeypatch, records.data)
+    answer(monkeypatch, records.records)
     outcome = release_sums(plan, records, RandomSource(0), plan.rule)
     assert np.all(np.isfinite(outcome.sums.weighted))
     assert np.all(np.isfinite(outcome.sums.draws(LINEAR, 1, 100, 0)))
@@ -177,7 +172,7 @@ def test_planning_and_rehearsing_read_no_record(monkeypatch):
 def reading(data, keys=None, most=1, mu=1.0):
     with jax.enable_x64(True):
         keys = np.arange(4 * most, dtype=np.uint64).reshape(most, 4) if keys is None else keys
-        return Reader(RAVELED, Posterior(LINEAR, data).on_device(), rule(mu, most), keys)
+        return Reader(RAVELED, Posterior(LINEAR, data), rule(mu, most), keys)
 
 
 ARGUMENTS = (np.array([0.3, -0.2, 0.2]), np.diag([1.0, 3.0, 0.5]))
@@ -254,7 +249,7 @@ def test_the_noise_is_as_large_as_is_said_and_paid_for():
 def test_records_are_read_after_they_are_paid_for(monkeypatch):
     """Two releases are allowed: the third is refused, before a program runs."""
     ran = []
-    programs(monkeypatch, lambda name, real: lambda *given: ran.append(name) or real(*given))
+    watch(monkeypatch, lambda name, asked, whole: ran.append(name))
     with jax.enable_x64(True):
         reader = reading(linear_records(50), most=2)
         for _ in range(2):
@@ -306,14 +301,11 @@ def test_the_public_randomness_says_nothing_of_the_noise():
 
 
 def test_a_failed_run_counts_as_spent(monkeypatch):
-    def broken(name, real):
-        def run(*given):
-            raise ValueError("the machine went away")
-
-        return run
+    def broken(*told):
+        raise ValueError("the machine went away")
 
     plan = dp.plan(LINEAR, 5000, dp.Budget(1.0, 1e-6))
-    programs(monkeypatch, broken)
+    watch(monkeypatch, broken)
     with pytest.raises(RuntimeError, match="whole plan counts as spent") as failed:
         plan.sample(linear_records(), progress=False)
     assert failed.value.receipts == plan.receipts

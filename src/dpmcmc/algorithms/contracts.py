@@ -32,7 +32,7 @@ from dpmcmc.chain.method import Chain
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.proposals import Move, RandomWalk
 from dpmcmc.chain.scan import compile_chunk, run_chunk, start_chains
-from dpmcmc.diagnostics import arviz
+from dpmcmc.diagnostics import stats
 from dpmcmc.mechanisms import coin
 from dpmcmc.mechanisms.clip import ModelClip
 from dpmcmc.models import Model
@@ -91,7 +91,7 @@ def _demand(holds: Any, broken: str) -> None:
 
 def _near(found: np.ndarray, truth: float, errors: float, most: float, what: str) -> None:
     """The mean of draws (chain, draw) is the truth to so many Monte Carlo standard errors, each of ``most`` at most."""
-    error = float(arviz().mcse(found, method="mean"))
+    error = stats().mcse(found, method="mean")
     _demand(error < most, f"{what} is known to {error:.2g} only, not {most:.2g}: the chains mix too slowly")
     _demand(abs(found.mean() - truth) < errors * error, f"{what} {found.mean():.5g} ± {error:.2g} is not {truth:.5g}")
 

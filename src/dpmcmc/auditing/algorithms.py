@@ -24,6 +24,7 @@ from dpmcmc.chain.acceptance import Barker, ProportionalMinibatchPenalty
 from dpmcmc.chain.kernel import Kernel
 from dpmcmc.chain.proposals import Leapfrog
 from dpmcmc.mechanisms.clip import ModelClip
+from dpmcmc.privacy import SUBSTITUTION, ZERO_OUT, check_relation
 
 RARE = -1.5
 """Public log odds at which a bit of Barker's, or a choice, of range 2 tells most of what 2·10⁴ runs can see."""
@@ -36,19 +37,26 @@ Experiments = Callable[[], list[Experiment]]
 AUDITS: dict[str, Experiments] = {}
 """By the name of the algorithm."""
 
+EMPTIED: dict[str, Experiments] = {}
+"""The same under zero-out: one record, or its slot empty."""
 
-def register_audit(name: str) -> Callable[[Experiments], Experiments]:
-    """The experiments of the algorithm called ``name``."""
+
+def register_audit(name: str, relation: str = SUBSTITUTION) -> Callable[[Experiments], Experiments]:
+    """The experiments of the algorithm called ``name``, under a neighbouring relation."""
 
     def add(experiments: Experiments) -> Experiments:
-        AUDITS[name] = experiments
+        (AUDITS if check_relation("relation", relation) == SUBSTITUTION else EMPTIED)[name] = experiments
         return experiments
 
     return add
 
 
-def experiments_of(algorithm: Algorithm) -> list[Experiment]:
+def experiments_of(algorithm: Algorithm, relation: str = SUBSTITUTION) -> list[Experiment]:
     """Those that are registered, or one for each contract."""
+    if relation != SUBSTITUTION:
+        if algorithm.name not in EMPTIED:
+            raise ValueError(f"{algorithm.name} has no audit under {relation}; there is one for: {', '.join(EMPTIED)}")
+        return EMPTIED[algorithm.name]()
     if algorithm.name in AUDITS:
         return AUDITS[algorithm.name]()
     return [
@@ -198,6 +206,49 @@ def _() -> list[Experiment]:
     at, about = worst.two_states(-c, size=c), "the branch without noise; the claim is the paper's, for one step"
     claim = Claim(point=(epsilon, delta))
     return [experiment_of("published_fast_mh", kernel, at, claim=claim, steps=1, about=about)]
+
+
+EMPTY = "one record for the move, or its slot empty"
+
+
+@register_audit("dp_barker", ZERO_OUT)
+def _() -> list[Experiment]:
+    make, at = algorithms.dp_barker, worst.two_states(RARE).emptied()
+    return [
+        experiment_of("dp_barker", make(FLIP, 2.0), at, about=EMPTY),
+        experiment_of("dp_barker, varying cost", make(FLIP, ModelClip()), at, about=EMPTY),
+    ]
+
+
+@register_audit("dp_penalty", ZERO_OUT)
+def _() -> list[Experiment]:
+    make, at = algorithms.dp_penalty, worst.two_states(0.0).emptied()
+    return [
+        experiment_of("dp_penalty", make(FLIP, 2.0), at, about=EMPTY),
+        experiment_of("dp_penalty, proportional noise", make(FLIP, 1.0, noise_multiplier=1.0), at, about=EMPTY),
+    ]
+
+
+@register_audit("dp_sgld", ZERO_OUT)
+def _() -> list[Experiment]:
+    kernel = algorithms.dp_sgld(4.0, 1.0)
+    return [experiment_of("dp_sgld", kernel, worst.slope().emptied(), about="one gradient, or an empty slot")]
+
+
+@register_audit("dp_orbit", ZERO_OUT)
+def _() -> list[Experiment]:
+    about = "one record for one side of the fit's mean and against the other, or its slot empty"
+    kernel = algorithms.dp_orbit(0.0, 1.0, 4, 1.0)
+    at = worst.sides(RARE, init=-1.0).emptied()
+    return [experiment_of("dp_orbit", kernel, at, about=about, outcome=signs)]
+
+
+@register_audit("dp_hidden_centre", ZERO_OUT)
+def _() -> list[Experiment]:
+    about = "64 candidates, one record for those above and against those below, or its slot empty"
+    kernel = algorithms.dp_hidden_centre(worst.EITHER_WAY, 64, 1.0)
+    at = worst.up_and_down(RARE).emptied()
+    return [experiment_of("dp_hidden_centre", kernel, at, about=about, outcome=signs)]
 
 
 def registered() -> tuple[str, ...]:

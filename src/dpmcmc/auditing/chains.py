@@ -11,7 +11,7 @@ import numpy as np
 
 from dpmcmc.auditing.claims import Claim
 from dpmcmc.auditing.experiment import Experiment, Neighbours, View
-from dpmcmc.chain.kernel import KernelLike
+from dpmcmc.chain.kernel import KernelLike, under
 from dpmcmc.chain.proposals.base import PrivateProposal
 from dpmcmc.chain.scan import compile_chunk, run_chunk, start_chains
 from dpmcmc.models.base import ModelLike
@@ -55,6 +55,7 @@ def experiment_of(
     ``claim`` is of one step; left out, it is the kernel's own event. ``outcome`` reads one number off the chains that
     are given, over all their steps: by default how they moved, or where they are if the proposal is a noisy release.
     """
+    kernel = under(kernel, neighbours.relation) if claim is None else kernel
     stated = claim or claim_of(kernel, neighbours)
     read = outcome or (places if isinstance(getattr(kernel, "proposal", None), PrivateProposal) else moves)
     normal = read is places  # of sums with noise

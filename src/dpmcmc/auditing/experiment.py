@@ -11,21 +11,29 @@ import numpy as np
 
 from dpmcmc.auditing.claims import Claim
 from dpmcmc.models.base import ModelLike, PyTree
+from dpmcmc.privacy.relations import SUBSTITUTION, ZERO_OUT, reach
 from dpmcmc.randomness import RandomSource
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two data sets of one size that differ in one record, with the model that each is sampled with.
+    """Two data sets that differ in one record, with the model that each is sampled with.
 
-    The models are one and the same, unless it is the model that is suspected of carrying records.
+    They have one size under substitution. Under zero-out the second is the first with an empty slot: the list of the
+    other records, as nothing is what an empty slot adds to a sum over records. The models are one and the same, unless
+    it is the model that is suspected of carrying records.
     """
 
     models: tuple[ModelLike, ModelLike]
     data: tuple[PyTree, PyTree]
+    relation: str = SUBSTITUTION
 
     def __post_init__(self) -> None:
         one, other = (jax.tree.leaves(side) for side in self.data)
+        if reach(self.relation) == 1:
+            if not _slot_emptied(one, other):
+                raise ValueError("neighbours under zero-out: the second data set must be the first without one record")
+            return
         if len(one[0]) != len(other[0]):
             raise ValueError(
                 f"neighbours have as many records as each other, got {len(one[0])} records and {len(other[0])}"
@@ -39,6 +47,20 @@ class Neighbours:
     @classmethod
     def of(cls, model: ModelLike, one: PyTree, other: PyTree) -> Neighbours:
         return cls((model, model), (one, other))
+
+    def emptied(self) -> Neighbours:
+        """The second data set, and the same with the first slot empty."""
+        there = self.data[1]
+        gone = jax.tree.map(lambda leaf: leaf[1:], there)
+        return Neighbours((self.models[1], self.models[1]), (there, gone), ZERO_OUT)
+
+
+def _slot_emptied(one: list[Any], other: list[Any]) -> bool:
+    slots = range(len(one[0]))
+    return any(
+        all(np.array_equal(np.delete(np.asarray(a), slot, 0), b) for a, b in zip(one, other, strict=True))
+        for slot in slots
+    )
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from dpmcmc.mechanisms.gaussian_sum import NOISE_STD, GaussianSum
 from dpmcmc.mechanisms.noise import with_noise
 from dpmcmc.models import GaussianMean, LinearRegression, Model
 from dpmcmc.posterior import Posterior
-from dpmcmc.privacy import Gaussian, GaussianFilter
+from dpmcmc.privacy import SUBSTITUTION, ZERO_OUT, Gaussian, GaussianFilter
 from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import vectors
@@ -37,15 +37,23 @@ CHECKED = 3
 
 Release = Callable[[Posterior, np.ndarray], Noisy]
 
+ABOUT = {
+    SUBSTITUTION: (
+        "one record with opposite vectors beyond the clip",
+        "one record that leaves a bin of every column for another",
+    ),
+    ZERO_OUT: ("one record with a vector beyond the clip, or an empty slot", "one record, or an empty slot"),
+}
+"""Of sums, and of counts."""
 
-def score_sums() -> list[Experiment]:
+
+def score_sums(relation: str = SUBSTITUTION) -> list[Experiment]:
     """Every kind of sum and count that :class:`dpmcmc.ScoreRelease` releases."""
-    free, there, line = _free(-FAR, FAR), _free(0.0, FAR), _line()
+    free, there, line = (_under(relation, one) for one in (_free(-FAR, FAR), _free(0.0, FAR), _line()))
     with jax.enable_x64(True):
         at, small = (jnp.zeros(2), jnp.eye(2)), (jnp.zeros(2), 0.01 * jnp.eye(2))
     edges, two = np.ones((2, 1)), np.array([1.0, 2.0])
-    opposite = "one record with opposite vectors beyond the clip"
-    moved = "one record that leaves a bin of every column for another"
+    opposite, moved = ABOUT[relation]
     return [
         _read("scores", free, lambda reader: reader.total(vectors.scores, at, 1.0, 2, 1.0), opposite),
         _read("curvatures", free, lambda reader: reader.total(vectors.curvatures, at, 1.0, 3, 1.0), opposite),
@@ -59,6 +67,10 @@ def score_sums() -> list[Experiment]:
         ),
         _read("counts of norms", there, lambda reader: reader.norm_counts(vectors.scores, at, two, 1.0), moved),
     ]
+
+
+def _under(relation: str, neighbours: Neighbours) -> Neighbours:
+    return neighbours if relation == SUBSTITUTION else neighbours.emptied()
 
 
 def _free(one: float, other: float) -> Neighbours:
@@ -81,17 +93,18 @@ def _line() -> Neighbours:
 
 
 def _read(name: str, neighbours: Neighbours, ask: Callable[[Reader], Noisy], about: str) -> Experiment:
-    rule, raveled = GaussianFilter.of_mu(MU, 1), RaveledModel.of(neighbours.models[0])
+    relation = neighbours.relation
+    rule, raveled = GaussianFilter.of_mu(MU, 1, relation), RaveledModel.of(neighbours.models[0])
 
     def release(posterior: Posterior, key: np.ndarray) -> Noisy:
         return ask(Reader(raveled, posterior, rule, key[None]))
 
-    return sum_experiment(f"sums of scores: {name}", neighbours, release, Claim(Gaussian(1 / MU)), about)
+    return sum_experiment(f"sums of scores: {name}", neighbours, release, Claim(Gaussian(1 / MU, relation)), about)
 
 
-def likelihood_sums() -> list[Experiment]:
+def likelihood_sums(relation: str = SUBSTITUTION) -> list[Experiment]:
     """The sum of features that :class:`dpmcmc.LikelihoodRelease` releases at every stage."""
-    model, total = GaussianMean(1), GaussianSum.of_multiplier(1.0, 1 / MU)
+    model, total = GaussianMean(1), GaussianSum.of_multiplier(1.0, 1 / MU, relation)
     raveled, rng = RaveledModel.of(model), np.random.default_rng(0)
     with jax.enable_x64(True):
         simulated = np.asarray(model.simulate(jax.random.key(0), jnp.zeros(1), 256))
@@ -102,8 +115,8 @@ def likelihood_sums() -> list[Experiment]:
         return Noisy(release_features(raveled, posterior, basis, total, key), total.std)
 
     claim = Claim(total.event(RECORDS))
-    about = "one record with opposite features beyond the clip"
-    return [sum_experiment("sums of features", Neighbours.of(model, *data), release, claim, about)]
+    about = ABOUT[relation][0].replace("vector", "feature")
+    return [sum_experiment("sums of features", _under(relation, Neighbours.of(model, *data)), release, claim, about)]
 
 
 def sum_experiment(name: str, neighbours: Neighbours, release: Release, claim: Claim, about: str) -> Experiment:
@@ -112,9 +125,7 @@ def sum_experiment(name: str, neighbours: Neighbours, release: Release, claim: C
     def run(side: int, runs: int, source: RandomSource) -> np.ndarray:
         keys = source.random_words("noise", (runs, *stream.KEY_SHAPE))
         with jax.enable_x64(True):
-            first, second = (
-                Posterior.check(neighbours.models[one], neighbours.data[one]).on_device() for one in (0, 1)
-            )
+            first, second = (Posterior.check(neighbours.models[one], neighbours.data[one]) for one in (0, 1))
             # the same key on both: what is left is the difference of the sums, the direction that tells most
             away = release(second, keys[0]).values.ravel() - release(first, keys[0]).values.ravel()
             along = away / max(float(np.linalg.norm(away)), 1e-300)

@@ -48,7 +48,7 @@ def default_kernel(model: ModelLike, shape: Geometry, n: int, budget: Budget, te
     def kernel_at(tau: float) -> tuple[KernelLike, float]:
         root = STEP / math.sqrt(shape.dimension) * shape.posterior_root(tau * n)
         clip, square = _cheaper_clip(model, shape, root)
-        cost = tau**2 * square / 2  # mean of (2 τ bound)² / 8
+        cost = (privacy.reach(budget.relation) * tau) ** 2 * square / 8  # mean of shift² / 8
         return Kernel(RandomWalk(root), Barker(clip)), worth * min(limit / cost, MOST_DECISIONS)
 
     tau = 1.0 if temperature is None else temperature

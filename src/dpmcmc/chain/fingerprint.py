@@ -18,6 +18,7 @@ from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.isolation import NotTold, digest_of, traced, update
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior, start
+from dpmcmc.sources import block_rows, is_records, like
 
 
 def fingerprint(plan: PlannedChains, posterior: Posterior, key: bytes) -> str:
@@ -37,7 +38,10 @@ def fingerprint(plan: PlannedChains, posterior: Posterior, key: bytes) -> str:
         for program in _programs(plan, posterior, theta):
             digest.update(program)
     update(digest, theta)  # a start that was paid for elsewhere is not another one of the same price
-    update(digest, posterior.data)
+    if is_records(posterior.data):
+        digest.update(json.dumps(posterior.records.marks(digest.copy().hexdigest())).encode())
+    else:
+        update(digest, posterior.data)
     return digest.hexdigest()
 
 
@@ -51,8 +55,9 @@ def _setting() -> list[str]:
 
 def _programs(plan: PlannedChains, posterior: Posterior, theta: PyTree) -> Iterator[bytes]:
     """Digests of what runs: the log likelihood of a record, the log prior, and a step with its price."""
-    model, data = posterior.model, posterior.data
-    record = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), data)
+    model, record = posterior.model, posterior.types
+    if is_records(posterior.data):  # by the types of a block: what runs is made of the same functions
+        posterior = Posterior(model, like(record, block_rows(record)), posterior.temperature)
     for function, arguments in (
         (model.log_likelihood, (theta, record)),
         (model.log_prior, (theta,)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -15,6 +15,7 @@ from dpmcmc.chain.proposals.base import Move, PrivateProposal, Proposal
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Compose, Event
+from dpmcmc.privacy.relations import SUBSTITUTION
 
 FREE = Compose(())
 """The event of a test that reads nothing."""
@@ -99,6 +100,12 @@ class Kernel:
     def event_at(self, shift: float) -> Event:
         return self.acceptance.event_at(shift)
 
+    def under(self, relation: str) -> Kernel:
+        """The same kernel, charged under another relation; refused by name where that is not proven."""
+        reads = isinstance(self.proposal, PrivateProposal)
+        proposal = under(self.proposal, relation) if reads else self.proposal
+        return Kernel(proposal, under(self.acceptance, relation))
+
     def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
         own = self.proposal.random_words(n) if isinstance(self.proposal, PrivateProposal) else {}
         tests = self.acceptance.random_words(n)
@@ -112,7 +119,7 @@ class Kernel:
         return own + self.acceptance.inexact_draws(n)
 
     def describe(self) -> str:
-        settings = ", ".join(f"{name} {value}" for name, value in vars(self.acceptance).items())
+        settings = ", ".join(f"{name} {value}" for name, value in vars(self.acceptance).items() if name != "relation")
         return f"{type(self.acceptance).__name__} test{f' ({settings})' if settings else ''} with {self.proposal}"
 
     def start(self, position: PyTree) -> PyTree:
@@ -129,6 +136,17 @@ class Kernel:
     def shift(self, model: ModelLike, temperature: float, state: State, move: Move) -> Array:
         return self.acceptance.shift(model, temperature, state.position, move.position)
 
+    @property
+    def takes_passes(self) -> bool:
+        """Whether a step needs of the records nothing but one total over all of them."""
+        return hasattr(self.acceptance, "block_total") and not isinstance(self.proposal, PrivateProposal)
+
+    def asks(self, model: ModelLike, temperature: float, state: State, move: Move) -> PyTree:
+        return self.acceptance.asks(model, temperature, state.position, move)  # type: ignore[attr-defined]
+
+    def block_total(self, model: ModelLike, block: PyTree, count: Array, asked: PyTree) -> Array:
+        return self.acceptance.block_total(model, block, count, asked)  # type: ignore[attr-defined]
+
     def decide(self, random_words: RandomWords, posterior: Posterior, state: State, move: Move) -> tuple[State, Array]:
         """One private bit: the next state is the move's, or the present one."""
         public = public_log_ratio(posterior, state.position, move)
@@ -139,6 +157,24 @@ class Kernel:
             (state.position, move.memory_if_rejected),
         )
         return State(position, memory, decision.cache), decision.accepted
+
+
+def under(part: Any, relation: str) -> Any:
+    """A kernel, test or proposal as it is charged under ``relation``.
+
+    It says so itself by a method ``under``, or is a dataclass with a field ``relation``, on which its event and what a
+    record moves depend. What says nothing is charged under substitution, and refused under anything else.
+    """
+    if hasattr(part, "under"):
+        return part.under(relation)
+    if is_dataclass(part) and any(field.name == "relation" and field.init for field in fields(part)):
+        return replace(part, relation=relation)  # type: ignore[type-var]
+    if relation != SUBSTITUTION:
+        raise ValueError(
+            f"{type(part).__name__} is not proven under {relation} of one record; take relation='substitution', or a "
+            "kernel on all records that is: dp.dp_barker, dp.dp_penalty or dp.dp_orbit"
+        )
+    return part
 
 
 def public_log_ratio(posterior: Posterior, here: PyTree, move: Move) -> Array:

@@ -111,10 +111,10 @@ def _varying(request: Request, budget: Budget) -> Charged:
     ideal, event = purse.ideal, typical_event(request)
     rule: ZcdpFilter | RenyiFilter
     if privacy.range_of(event) is not None:
-        rule = ZcdpFilter.for_budget(ideal.epsilon, ideal.delta)
+        rule = ZcdpFilter.for_budget(ideal.epsilon, ideal.delta, budget.relation)
     else:
         order = privacy.best_order(event, ideal.epsilon, ideal.delta)
-        rule = RenyiFilter.for_budget(ideal.epsilon, ideal.delta, order=order)
+        rule = replace(RenyiFilter.for_budget(ideal.epsilon, ideal.delta, order=order), relation=budget.relation)
     price = float(rule.price(event))
     if price * request.chains > rule.limit:
         one = float(privacy.epsilon(Repeat(event, request.chains), ideal.delta))
@@ -139,7 +139,7 @@ def _shortfall(request: Request, decisions: float) -> str:
 def _shared(request: Request, budget: Budget, earlier: tuple[Receipt, ...]) -> Charged:
     """Chains after other releases, all within one budget of zCDP, so that the kernel may depend on them."""
     purse = request.purse(budget, request.steps, earlier)
-    left = ZcdpFilter(purse.zcdp)
+    left = ZcdpFilter(purse.zcdp, budget.relation)
     event, chains = request.event, request.chains
     price = left.price(typical_event(request) if event is None else event)
     varying = 2 if event is None else 1  # moves shorter than typical cost less: a filter stops the chains in time
@@ -163,14 +163,11 @@ def _too_small(request: Request, event: Event, budget: Budget, steps: int, cost:
     fits = [f"epsilon = {cost:.3g}"]
     if steps > 1 and (most := int(privacy.max_steps(event, budget.epsilon, budget.delta)) // chains):
         fits.append(f"steps = {most} (draws and warm-up together)")
-    if shift := getattr(event, "shift", None):
-        smaller = privacy.calibrate(
-            lambda small: Repeat(replace(event, shift=small), max(steps, 1) * chains),  # type: ignore[call-arg]
-            budget,
-            bracket=(1e-9 * shift, shift),
-            tolerance=0.01,
-        )
-        fits.append(f"a clip of {smaller / (2 * temperature):.2g} (now {shift / (2 * temperature):.2g})")
+    price = privacy.zcdp(event) * max(steps, 1) * chains
+    if (shift := getattr(event, "shift", None)) and math.isfinite(price):
+        smaller = shift * math.sqrt(privacy.zcdp_limit(budget.epsilon, budget.delta) / price)  # zCDP is as its square
+        clips = privacy.reach(budget.relation) * temperature
+        fits.append(f"a clip of {smaller / clips:.2g} (now {shift / clips:.2g})")
     return (
         f"the budget (epsilon = {budget.epsilon:g}, delta = {budget.delta:g}) does not pay for {wanted}, "
         f"which cost epsilon = {cost:.3g}; what would fit: {', or '.join(fits)}, or a lower temperature. "
@@ -179,11 +176,8 @@ def _too_small(request: Request, event: Event, budget: Budget, steps: int, cost:
 
 
 def typical_event(request: Request) -> Event:
-    """What a move of typical length costs; filters charge under substitution, so it must speak of that."""
-    event = request.kernel.event_at(typical_shift(request))
-    if event.relation != privacy.SUBSTITUTION:
-        raise ValueError(f"costs that vary are charged under substitution; the kernel's event_at gives {event!r}")
-    return event
+    """What a move of typical length costs."""
+    return request.kernel.event_at(typical_shift(request))
 
 
 def typical_shift(request: Request) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from dpmcmc.arguments import having, instance, whole
 from dpmcmc.chain.advice import advice, prediction, unrehearsed
 from dpmcmc.chain.default import WARMUP, default_kernel
-from dpmcmc.chain.kernel import KernelLike
+from dpmcmc.chain.kernel import KernelLike, under
 from dpmcmc.chain.length import Request, charge_steps, unprotected
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.quality import RehearsedQuality
@@ -77,6 +77,7 @@ class Chain:
             kernel, tau, effective_draws, note = default_kernel(model, shape, n, check_budget(n, budget), temperature)
             notes = (note,)
         tau = 1.0 if tau is None else tau
+        kernel = kernel if budget is None else under(kernel, budget.relation)
         request = Request(model, kernel, n, chains, tau, self._steps(draws))
         if request.is_private:
             steps, guarantee, receipt, shortfall = charge_steps(request, check_budget(n, budget), spent)

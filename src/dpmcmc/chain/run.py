@@ -13,6 +13,7 @@ from dpmcmc import privacy
 from dpmcmc.chain import checkpoint as checkpoints
 from dpmcmc.chain.acceptance.self_test import check_decisions
 from dpmcmc.chain.checkpoint import RunState
+from dpmcmc.chain.passes import Passes, check_passes
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.quality import ChainQuality
@@ -25,6 +26,7 @@ from dpmcmc.privacy.convert import epsilon_at
 from dpmcmc.progress import Bar, stop_on_interrupt
 from dpmcmc.randomness import RandomSource
 from dpmcmc.release import Release, issued, named_draws
+from dpmcmc.sources import is_records
 
 INTERRUPTED = "interrupted"
 
@@ -40,15 +42,13 @@ def run(plan: PlannedChains, posterior: Posterior, source: RandomSource, show: b
             run_state = checkpoints.read(path, plan, posterior, run_state.state)
         except (ValueError, OSError) as error:  # another run's, or damaged
             raise NotBegun(f"{error}") from error
-    chunk, length = _chunk(plan), chunk_length(plan.steps)
-    with jax.enable_x64(True):
-        on_device = posterior.on_device()
+    advance, length = _advance(plan, posterior), chunk_length(plan.steps)
     with _bar(plan, show) as bar, stop_on_interrupt() as stop:
         while bool(run_state.state.alive) and run_state.chunks * length < plan.steps and not stop.asked:
             if path is not None:
                 checkpoints.write(path, plan, posterior, run_state)
             todo = min(length, plan.steps - run_state.chunks * length)
-            state, trace = run_chunk(chunk, plan.kernel, on_device, run_state.state, run_state.source, length, todo)
+            state, trace = advance(run_state.state, run_state.source, length, todo)
             run_state = run_state.after(state, trace)
             rate = float(np.mean(trace.accepted)) if len(trace.accepted) else 0.0
             bar.update(run_state.steps, epsilon=epsilon_so_far(plan, run_state.steps, float(state.spent)), rate=rate)
@@ -62,11 +62,25 @@ def check_chains(plan: PlannedChains, posterior: Posterior) -> None:
     """Refuse a device whose decisions are not those of the proofs, and a step that does not keep records apart."""
     check_decisions()
     state = start_chains(plan.kernel, posterior, plan.chains, RandomSource(0))  # for its types alone
-    check_chunk(_chunk(plan), plan.kernel, posterior, state, chunk_length(plan.steps))
+    if is_records(posterior.data):
+        check_passes(plan.kernel, posterior.data)
+        Passes(plan.kernel, _prices(plan), posterior).check(state)
+    else:
+        check_chunk(compile_chunk(plan.kernel, _prices(plan)), plan.kernel, posterior, state, chunk_length(plan.steps))
 
 
-def _chunk(plan: PlannedChains) -> Any:
-    return compile_chunk(plan.kernel, None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter))
+def _advance(plan: PlannedChains, posterior: Posterior) -> Any:
+    """What runs a chunk: a compiled scan over records in memory, or a pass a step over those that are elsewhere."""
+    if is_records(posterior.data):
+        return Passes(plan.kernel, _prices(plan), posterior).run
+    chunk = compile_chunk(plan.kernel, _prices(plan))
+    with jax.enable_x64(True):
+        on_device = posterior.on_device()
+    return lambda state, source, length, todo: run_chunk(chunk, plan.kernel, on_device, state, source, length, todo)
+
+
+def _prices(plan: PlannedChains) -> PriceTable | None:
+    return None if plan.filter is None else PriceTable.of(plan.kernel, plan.filter)
 
 
 def forget_checkpoint(plan: PlannedChains, release: Release) -> None:

@@ -64,7 +64,6 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
     """The function that runs one chunk; ``prices`` turns on the filter."""
 
     def run(posterior: Posterior, state: ChainState, keys: Array, random_words: dict[str, Array], todo: Array) -> Any:
-        model, temperature = posterior.model, posterior.temperature
         chains = jax.vmap(lambda position, memory: kernel.init(posterior, position, memory))(
             state.positions, state.memories
         )
@@ -73,13 +72,7 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
             now, spent, alive = carry
             index, step_keys, step_words = random
             moves = jax.vmap(lambda k, b, s: kernel.propose(k, b, posterior, s))(_keys(step_keys), step_words, now)
-            if prices is None:
-                pays, after = jnp.asarray(True), spent
-            else:  # before any record is read: what the step costs, all chains together, and whether it fits
-                shifts = jax.vmap(lambda s, m: kernel.shift(model, temperature, s, m))(now, moves)
-                price = prices(shifts * (1 + 1e-6))  # the test may evaluate its bound in other roundings
-                after = (spent + jnp.sum(price)) * (1 + 2**-50)
-                pays = after <= prices.limit
+            after, pays = next_spent(kernel, prices, posterior, now, moves, spent)
             runs = alive & pays & (index < todo)
             later, accepted = jax.vmap(lambda b, s, m: kernel.decide(b, posterior, s, m))(step_words, now, moves)
             now = jax.tree.map(lambda new, old: jnp.where(runs, new, old), later, now)
@@ -93,6 +86,19 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
         return ChainState(chains.position, chains.memory, spent, alive), trace
 
     return jax.jit(run)
+
+
+def next_spent(
+    kernel: KernelLike, prices: PriceTable | None, posterior: Posterior, now: State, moves: Any, spent: Array
+) -> tuple[Array, Array]:
+    """What is spent after a step of all chains together, and whether it fits: before any record is read."""
+    if prices is None:
+        return spent, jnp.asarray(True)
+    model, temperature = posterior.model, posterior.temperature
+    shifts = jax.vmap(lambda s, m: kernel.shift(model, temperature, s, m))(now, moves)
+    price = prices(shifts * (1 + 1e-6))  # the test may evaluate its bound in other roundings
+    after = (spent + jnp.sum(price)) * (1 + 2**-50)
+    return after, after <= prices.limit
 
 
 def check_chunk(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -12,15 +12,17 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from dpmcmc.arguments import having
-from dpmcmc.chain.acceptance.base import RandomWords
+from dpmcmc.chain.acceptance.base import Known, RandomWords
 from dpmcmc.chain.kernel import State
 from dpmcmc.chain.proposals.candidates import Candidates, CandidateSet
 from dpmcmc.mechanisms import choice
+from dpmcmc.mechanisms.blocks import in_blocks
 from dpmcmc.mechanisms.clip import Clip, as_clip
 from dpmcmc.mechanisms.fixed_point import LEVELS, SMALLEST_BOUND, integer_sum
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, Selection
+from dpmcmc.privacy.relations import SUBSTITUTION, check_relation, reach
 
 _AT_ONCE = 2**22  # per-record values of several candidates held in memory together
 
@@ -39,18 +41,20 @@ class Select:
     two of the same spread cost. For an orbit take a clip of κ·√(d/n), over √temperature, with κ = 3.5: at 2.5 the
     clipped posterior of a normal mean is a third too wide (docs/theory/selection.md).
 
-    Guarantee: one :class:`~dpmcmc.privacy.Selection` a step, range 4·temperature·clip, range²/8-zCDP, under
-    substitution of one record. Exact where nothing is clipped; with a base and a clip that are fixed for the whole
-    chain, exact for the posterior of the clipped log likelihoods prior(θ)·exp(temperature·Σ clip(ℓᵢ(θ) − ℓᵢ(base))),
-    rounding included.
+    Guarantee: one :class:`~dpmcmc.privacy.Selection` a step, range²/8-zCDP; range 4·temperature·clip under substitution
+    of one record, 2·temperature·clip under zero-out. Exact where nothing is clipped; with a base and a clip that are
+    fixed for the whole chain, exact for the posterior of the clipped log likelihoods
+    prior(θ)·exp(temperature·Σ clip(ℓᵢ(θ) − ℓᵢ(base))), rounding included.
 
     Reference: McSherry & Talwar (2007), the exponential mechanism; docs/theory/selection.md.
     """
 
     candidates: CandidateSet
     clip: Any
+    relation: str = SUBSTITUTION
 
     def __post_init__(self) -> None:
+        check_relation("Select: relation", self.relation)
         made = ("draw", "count", "base")
         having("Select: candidates", self.candidates, made, "a set such as HiddenCentre(0.1, 16)")
         object.__setattr__(self, "clip", as_clip(self.clip))
@@ -59,10 +63,15 @@ class Select:
         constant = self.clip.constant
         if constant is None:
             return None
-        return self.event_at(float(4 * (temperature * np.maximum(constant, SMALLEST_BOUND / temperature))))
+        wide = temperature * np.maximum(constant, SMALLEST_BOUND / temperature)
+        return self.event_at(float(2 * reach(self.relation) * wide))
 
     def event_at(self, shift: float) -> Selection:
-        return Selection(shift)
+        return Selection(shift, self.relation)
+
+    def under(self, relation: str) -> Select:
+        """The same kernel, charged under another relation."""
+        return replace(self, relation=relation)
 
     def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
         return {"choice": choice.BITS_SHAPE}
@@ -78,14 +87,15 @@ class Select:
         return ()
 
     def init(self, posterior: Posterior, position: PyTree, memory: PyTree) -> State:
-        fixed = self.candidates.base is not None
+        fixed = self.candidates.base is not None and not isinstance(posterior.data, Known)
         return State(position, memory, posterior.record_log_likelihoods(self._base(position)) if fixed else ())
 
     def propose(self, key: Array, random_words: RandomWords, posterior: Posterior, state: State) -> Candidates:
         return self.candidates.draw(key, state.position)
 
     def shift(self, model: ModelLike, temperature: float, state: State, move: Candidates) -> Array:
-        return 4 * (temperature * self._bound(model, temperature, state, move))  # one utility up by 2c, another down
+        # one utility up by as much as a record moves a sum, another down
+        return 2 * reach(self.relation) * (temperature * self._bound(model, temperature, state, move))
 
     def decide(
         self, random_words: RandomWords, posterior: Posterior, state: State, move: Candidates
@@ -104,8 +114,32 @@ class Select:
         allowed = (public > -jnp.inf).at[0].set(True)  # NaN is not allowed; the chain may always stay
         return choice.probabilities(totals + _whole_units(public, unit), unit, allowed)
 
+    takes_passes = True
+
+    def asks(self, model: ModelLike, temperature: float, state: State, move: Candidates) -> PyTree:
+        """What a total over records that are elsewhere needs to know: public."""
+        return self._base(state.position), move.positions, self._bound(model, temperature, state, move)
+
+    def block_total(self, model: ModelLike, block: PyTree, count: Array, asked: PyTree) -> Array:
+        """The clipped sum of every candidate over the first ``count`` records of a block. Private."""
+        base, candidates, bound = asked
+
+        def add(records: PyTree, counted: Array) -> Array:
+            few = Posterior(model, records)
+            reference = few.record_log_likelihoods(base)
+
+            def utility(candidate: PyTree) -> Array:
+                ratios = few.record_log_likelihoods(candidate) - reference
+                return integer_sum(jnp.where(counted, ratios, 0), bound)
+
+            return jax.vmap(utility)(candidates)
+
+        return in_blocks(add, block, count)
+
     def _integer_utilities(self, posterior: Posterior, state: State, move: Candidates, bound: Array) -> Array:
         """Σ clip(log p(xᵢ|θ_k) − log p(xᵢ|base)) in units, for every candidate."""
+        if isinstance(posterior.data, Known):
+            return posterior.data.total
         fixed = self.candidates.base is not None
         reference = state.cache if fixed else posterior.record_log_likelihoods(state.position)
 

@@ -19,7 +19,7 @@ def draw(file: Path, algorithm: Accounting, delta: float, most: int, settings: S
     try:
         import matplotlib
     except ImportError as error:
-        raise ImportError("drawing needs matplotlib: pip install 'dpmcmc[plot]'") from error
+        raise ImportError("drawing needs matplotlib: pip install 'dpmcmc[report]'") from error
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -16,6 +16,9 @@ def audit(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs: minutes for all.")] = False,
     runs: Annotated[int | None, typer.Option(help="Runs on each of two data sets, in place of the usual.")] = None,
+    relation: Annotated[
+        str, typer.Option(help="How the data sets differ: substitution, or zero-out (one record is missing).")
+    ] = "substitution",
     seed: Annotated[int, typer.Option(help="Another seed tries other coins.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
@@ -38,6 +41,7 @@ def audit(
             report = run(
                 algorithm,
                 quick=quick,
+                relation=relation,
                 runs=runs,
                 seed=seed,
                 progress=lambda found: status.update(f"{found.mechanism}, {found.view}: {found.verdict}"),

@@ -30,8 +30,11 @@ Dataset = Annotated[str | None, typer.Option(help="Which data set, where there a
 @contextmanager
 def _mistakes() -> Iterator[None]:
     """Errors as one line and an exit code."""
-    from dpmcmc.ledger import LedgerDamaged
-
+    try:
+        from dpmcmc.ledger import LedgerDamaged
+    except ImportError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(MISTAKE) from None
     try:
         yield
     except LedgerDamaged as error:
@@ -55,13 +58,17 @@ def init(
     epsilon: Annotated[float, typer.Option(help="ε of everything that will ever be charged.")],
     delta: Annotated[float, typer.Option(help="δ of everything that will ever be charged.")],
     unit: Annotated[str, typer.Option(help="Whom it protects: record, or the column of dp.PerUnit.")] = "record",
+    relation: Annotated[
+        str, typer.Option(help="What is protected: substitution (a record's values) or zero-out (whether it is there).")
+    ] = "substitution",
 ) -> None:
-    """Create a ledger. Its budget and unit cannot be changed later."""
+    """Create a ledger. Its budget, unit and relation cannot be changed later."""
     with _mistakes():
         from dpmcmc.ledger import Ledger
         from dpmcmc.privacy import Budget
 
-        typer.echo(str(Ledger.create(where, dataset=dataset, budget=Budget(epsilon, delta), unit=unit)))
+        budget = Budget(epsilon, delta, relation)
+        typer.echo(str(Ledger.create(where, dataset=dataset, budget=budget, unit=unit)))
 
 
 @ledger.command()

@@ -31,7 +31,7 @@ def reserved() -> Arithmetic:
 
 @dataclass
 class Balance:
-    """The prices charged so far against a budget for whom ``unit`` names."""
+    """The prices charged so far against a budget for whom ``unit`` names, all under the budget's relation."""
 
     budget: Budget
     unit: str
@@ -72,7 +72,11 @@ class Balance:
     def price(self, receipt: Receipt) -> float:
         """What one more receipt costs, after everything has been refused that the ledger cannot pay for."""
         try:
-            price = price_in_zcdp(receipt)
+            here = receipt.under(self.budget.relation)
+        except ValueError as error:
+            raise LedgerError(f"the ledger is for {self.budget.relation}, and {error}") from None
+        try:
+            price = price_in_zcdp(here)
         except ValueError:
             raise LedgerError(
                 f"{receipt.purpose!r} has no known cost in zCDP (batches, or a Rényi filter), the unit in which a "
@@ -87,7 +91,7 @@ class Balance:
         purse = Purse(self.budget, receipt.arithmetic, (self.receipt("earlier entries"),), self.unit)
         if self.spent >= self.limit or price > purse.zcdp:
             raise OverBudget(self._too_little(price, receipt.delta), receipt.epsilon)
-        guarantee, _ = purse.charge(receipt.purpose, receipt.event, receipt.filter)
+        guarantee, _ = purse.charge(receipt.purpose, here.event, here.filter)
         if guarantee is None:
             raise LedgerError(
                 f"{receipt.purpose!r} is not proven in machine arithmetic at the ledger's epsilon = "
@@ -97,7 +101,7 @@ class Balance:
 
     def _as_receipt(self, purpose: str, spent: float) -> Receipt:
         """Nothing spent is a receipt too: with it, a purse adds up in zCDP from the first release on."""
-        paid = {"filter": ZcdpFilter(spent)} if spent > 0 else {"event": Compose(())}
+        paid = {"filter": ZcdpFilter(spent, self.budget.relation)} if spent > 0 else {"event": Compose(())}
         return Receipt(purpose, self.budget.epsilon, self.budget.delta, self.arithmetic, unit=self.unit, **paid)  # type: ignore[arg-type]
 
     def _too_little(self, price: float, delta: float) -> str:

@@ -22,8 +22,9 @@ from dpmcmc.ledger.entries import (
     entry_of,
 )
 from dpmcmc.ledger.errors import LedgerDamaged, LedgerError
-from dpmcmc.privacy import SUBSTITUTION, Budget
+from dpmcmc.privacy import Budget
 from dpmcmc.privacy.arithmetic import Arithmetic
+from dpmcmc.privacy.relations import PROMISED
 from dpmcmc.receipts import Receipt
 
 
@@ -95,11 +96,20 @@ class Book:
             self.admitted.update(entry.records)
 
     def knows(self, receipt: Receipt) -> bool:
-        """Whether a receipt was charged here, or stands for what was charged up to one of the entries."""
-        saved = _text(receipt.to_dict())
-        if saved in self.receipts:
+        """Whether a receipt was charged here, or stands for all that was charged up to one of the entries."""
+        saved = receipt.to_dict()
+        if _text(saved) in self.receipts:
             return True
-        return any(receipt.purpose == self.up_to(number) for number in range(len(self.entries)))
+        numbers = [number for number in range(len(self.entries)) if receipt.purpose == self.up_to(number)]
+        return any(saved == self._balance_at(number).receipt(receipt.purpose).to_dict() for number in numbers)
+
+    def _balance_at(self, number: int) -> Balance:
+        """What entries 0 to ``number`` add up to."""
+        balance = Balance(self.balance.budget, self.balance.unit)
+        for at, entry in self.reservations:
+            if at <= number:
+                balance.add(entry.zcdp, Arithmetic(entry.log_error, entry.tail))
+        return balance
 
     def up_to(self, number: int) -> str:
         """What a receipt is called that stands for all entries up to ``number``."""
@@ -110,11 +120,17 @@ class Book:
         spent, used = 0.0, Arithmetic()
         for number, entry in self.reservations:
             receipt = receipt_of(entry)
-            if receipt is not None and entry.zcdp < price_in_zcdp(receipt) * (1 - 1e-9):
+            if receipt is not None and entry.zcdp < self._price(receipt, number) * (1 - 1e-9):
                 raise LedgerDamaged(f"entry {number} has a lower price than what it charges for", number)
             spent, used = spent + entry.zcdp, used + Arithmetic(entry.log_error, entry.tail)
             if spent > self.balance.limit * (1 + 1e-9) or not used.within(_more(reserved())):
                 raise LedgerDamaged(f"entry {number} passes the ledger's budget", number)
+
+    def _price(self, receipt: Receipt, number: int) -> float:
+        try:
+            return price_in_zcdp(receipt.under(self.balance.budget.relation))
+        except ValueError as error:
+            raise LedgerDamaged(f"entry {number} cannot have been charged to this ledger: {error}", number) from None
 
     def states(self) -> dict[int, str]:
         """What became of every reservation: open (running, or cut off), failed, or stored."""
@@ -128,15 +144,15 @@ class Book:
 
 
 def _balance(opening: Opening) -> Balance:
-    if opening.format != FORMAT or opening.rule != RULE or opening.relation != SUBSTITUTION:
+    if opening.format != FORMAT or opening.rule != RULE or opening.relation not in PROMISED:
         raise LedgerError(
-            f"the ledger has format {opening.format} and rule {opening.rule!r}; this version of dpmcmc goes by "
-            f"format {FORMAT} and rule {RULE!r}"
+            f"the ledger has format {opening.format}, relation {opening.relation!r} and rule {opening.rule!r}; this "
+            f"version of dpmcmc goes by format {FORMAT}, the relations {', '.join(PROMISED)} and rule {RULE!r}"
         )
     if not reserved().within(_more(Arithmetic(opening.log_error, opening.tail))):
         raise LedgerDamaged("entry 0 sets too little aside for finite precision", 0)
     try:
-        balance = Balance(Budget(opening.epsilon, opening.delta), opening.unit)
+        balance = Balance(Budget(opening.epsilon, opening.delta, opening.relation), opening.unit)
         _ = balance.limit
     except ValueError as error:
         raise LedgerDamaged(f"entry 0 has no budget that a ledger can have: {error}", 0) from None

@@ -56,8 +56,8 @@ class Ledger:
     def create(cls, where: str | Path, *, dataset: str, budget: Budget, unit: str = RECORD) -> Ledger:
         """A new ledger of the data set that the custodian calls ``dataset``.
 
-        ``budget`` is for everything that will ever be charged to it; ``unit`` says whom it protects, one record or,
-        with :class:`dpmcmc.PerUnit`, all records of one person. None of this can be changed later.
+        ``budget`` is for everything that will ever be charged to it, under its relation; ``unit`` says whom it
+        protects, one record or, with :class:`dpmcmc.PerUnit`, all of one person's. None of it can be changed later.
         """
         key = fingerprint.new_key()
         opening = new_opening(dataset, budget, unit, fingerprint.commitment(key))
@@ -165,7 +165,7 @@ class Ledger:
                 if isinstance(entry, Settlement) and entry.of == number and not entry.file
             ]
             if not kept:
-                raise LedgerError(f"the ledger keeps no release of entry {number}; print it to see which it keeps")
+                raise LedgerError(f"the ledger keeps no release of entry {number!r}; print it to see which it keeps")
             content = self._content(connection, *kept[-1])
         try:
             with Path(path).open("xb") as file:
@@ -288,6 +288,6 @@ class Ledger:
 
 
 def _check_file(connection: Connection) -> None:
-    found = connection.exec_driver_sql("PRAGMA quick_check").scalar()
+    found = connection.exec_driver_sql("PRAGMA integrity_check").scalar()  # of indices too, by which entries are found
     if found != "ok":
         raise LedgerDamaged("the file is damaged, as SQLite finds by its own check")

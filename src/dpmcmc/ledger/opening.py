@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from dpmcmc.ledger.balance import RULE, reserved
 from dpmcmc.ledger.entries import FORMAT, Opening
 from dpmcmc.ledger.errors import LedgerError
-from dpmcmc.privacy import SUBSTITUTION, Budget
+from dpmcmc.privacy import Budget
 
 
 def new_opening(dataset: str, budget: Budget, unit: str, key: str) -> Opening:
@@ -27,7 +27,7 @@ def new_opening(dataset: str, budget: Budget, unit: str, key: str) -> Opening:
         float(budget.epsilon),
         float(budget.delta),
         unit,
-        SUBSTITUTION,
+        budget.relation,
         RULE,
         aside.log_error,
         aside.tail,

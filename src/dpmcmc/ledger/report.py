@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpmcmc.ledger.book import Book
-from dpmcmc.privacy import ZcdpFilter
+from dpmcmc.ledger.book import Book, receipt_of
+from dpmcmc.ledger.entries import Reservation
+from dpmcmc.privacy import SUBSTITUTION, ZcdpFilter
 
 HEADER = ("entry", "when", "by", "for", "n", "guarantee", "zCDP", "state")
 
@@ -31,12 +32,19 @@ def summary(book: Book) -> dict[str, Any]:
                 "n": entry.n,
                 "epsilon": entry.receipt.get("epsilon"),
                 "delta": entry.receipt.get("delta"),
+                "relation": relation_of(entry),
                 "zcdp": entry.zcdp,
                 "state": states[number],
             }
             for number, entry in book.reservations
         ],
     }
+
+
+def relation_of(entry: Reservation) -> str:
+    """What a charge was stated under: its price here is that of the ledger's relation."""
+    receipt = receipt_of(entry)
+    return "?" if receipt is None else receipt.relation
 
 
 def about(book: Book, rho: float) -> float:
@@ -48,6 +56,7 @@ def cells(charge: dict[str, Any]) -> tuple[str, ...]:
     """One charge as a row of the table."""
     epsilon, delta = charge["epsilon"], charge["delta"]
     promise = f"({epsilon:.4g}, {delta:.2g})" if isinstance(epsilon, float) and isinstance(delta, float) else "?"
+    promise += "" if charge["relation"] == SUBSTITUTION else f" {charge['relation']}"
     when = charge["at"].replace("T", " ")[:16]
     return (
         str(charge["entry"]),

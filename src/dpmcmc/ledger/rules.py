@@ -62,8 +62,8 @@ def check_records(book: Book, shape: str, marks: tuple[str, ...]) -> None:
 
 def check_head(book: Book, head: str) -> None:
     """Refuse a book that does not go on from a ``head`` that was kept."""
-    number, _, digest = head.partition(":")
-    if not number.isdigit() or len(digest) != 64:
+    number, _, digest = head.partition(":") if isinstance(head, str) else ("", "", "")
+    if not number.isdecimal() or len(digest) != 64:
         raise LedgerError(f"a head looks like 12:0a1b... (a number and 64 digits), got {head!r}")
     if int(number) > book.number:
         raise LedgerDamaged(

@@ -66,6 +66,9 @@ APPEND_ONLY = {
 """Against accidents: whoever may alter the database can remove these, and is found out by the digests."""
 
 
+OURS = (LEDGERS.name, ENTRIES.name, RELEASES.name)
+
+
 class Head(NamedTuple):
     """A ledger's row: its last entry, and the key of its fingerprints."""
 
@@ -78,7 +81,7 @@ class Store:
     """A database that holds ledgers, and transactions on it. ``name`` is what messages call it (no password)."""
 
     def __init__(self, where: str | Path, *, create: bool = False) -> None:
-        text = os.fspath(where)
+        text = os.fspath(where) if isinstance(where, str | os.PathLike) else None
         if not isinstance(text, str) or not text:
             raise LedgerError(f"say where the ledger is: a file or postgresql://...; got {where!r}")
         self.name, self.path = text, None
@@ -171,6 +174,7 @@ def _file(path: Path) -> Engine:
         connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=SECONDS_TO_WAIT)
         connection.execute("PRAGMA synchronous = EXTRA")  # on disk, the end of the journal included
         connection.execute("PRAGMA trusted_schema = OFF")
+        _check_plain(connection)
         return connection
 
     engine = sql.create_engine("sqlite://", creator=connect, poolclass=NullPool)
@@ -183,6 +187,25 @@ def _file(path: Path) -> Engine:
     return engine
 
 
+def _check_plain(connection: sqlite3.Connection) -> None:
+    """Refuse a file whose tables compute what they hold (views, virtual tables, generated columns) or run something
+    when they are written to: entries are what is stored, and reading them ends."""
+    for kind, name, code in connection.execute(
+        f"SELECT type, name, sql FROM sqlite_schema WHERE tbl_name COLLATE NOCASE IN {OURS}"
+    ):
+        plain = {
+            "table": str(code).upper().startswith("CREATE TABLE"),
+            "index": code is None,  # of a primary key
+            "trigger": code in APPEND_ONLY["sqlite"],
+        }
+        hidden = kind == "table" and any(
+            row[-1] for row in connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,))
+        )
+        if not plain.get(kind, False) or hidden:
+            connection.close()
+            raise sqlite3.DatabaseError(f"its {kind} {name!r} is not one of a ledger")
+
+
 def _server(address: str) -> tuple[str, Engine]:
     try:
         url = sql.make_url(address)
@@ -191,7 +214,7 @@ def _server(address: str) -> tuple[str, Engine]:
     if url.get_backend_name() != "postgresql":
         raise LedgerError(
             f"ledgers are kept in SQLite files, given by their path, or by PostgreSQL (postgresql://...); got "
-            f"{url.drivername}://"
+            f"{url.render_as_string(hide_password=True)}"
         )
     try:
         engine = sql.create_engine(url.set(drivername="postgresql+psycopg"), poolclass=NullPool)

@@ -30,6 +30,7 @@ from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Receipt
 from dpmcmc.release import Release
 from dpmcmc.running import RunsOnRecords
+from dpmcmc.sources import like
 
 SHARES = (0.03, 0.04, 0.06, 0.87)
 """Of the budget (in squared noise multipliers), for each stage: three to find the posterior, one to draw it."""
@@ -71,7 +72,8 @@ class LikelihoodRelease:
         purse = Purse(budget, of_releases(len(SHARES)), spent, unit_of(model))
         mu = purse.mu
         totals = tuple(
-            GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), LEAST_MULTIPLIER)) for share in SHARES
+            GaussianSum.of_multiplier(1.0, max(1 / (mu * math.sqrt(share)), LEAST_MULTIPLIER), budget.relation)
+            for share in SHARES
         )
         guarantee, receipt = purse.charge("log likelihood", Compose(tuple(total.event(n) for total in totals)))
         assert guarantee is not None  # Gaussian sums over all records are proven at every ε
@@ -101,7 +103,7 @@ class LikelihoodPlan(PlannedRelease, RunsOnRecords):
 
     def run(self, posterior: Posterior, source: RandomSource, progress: bool) -> Release:
         """Release the sums and draw. Interrupted, it returns nothing and has spent its budget."""
-        as_it_is_now = RaveledModel.of(self.model, posterior.data)
+        as_it_is_now = RaveledModel.of(self.model, like(posterior.types, 1))
         return run(replace(self, raveled=as_it_is_now), posterior, source, progress)
 
     @cached_property

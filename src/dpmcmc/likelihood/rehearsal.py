@@ -15,10 +15,12 @@ from dpmcmc.likelihood.quality import LARGE, LikelihoodQuality, of_draws
 from dpmcmc.likelihood.stages import run_stages
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import start
+from dpmcmc.programs import kept_programs
 
 REHEARSAL = 20_000  # simulated records that stand for all in a prediction
 
 
+@kept_programs()
 def rehearse(plan: PlannedRelease, seed: int = 0) -> LikelihoodQuality:
     """The whole run on records simulated at a point of the first region (or on the public data)."""
     with jax.enable_x64(True):

@@ -58,10 +58,9 @@ def draw(
         keys = source.random_words("noise", (len(plan.totals), *stream.KEY_SHAPE))
         public = jax.random.key(int(source.random_words("public", (1,))[0] >> 1))
         source.advance()  # no noise is ever drawn twice
-        on_device = posterior.on_device()
 
         def sums(stage: int, basis: Basis) -> np.ndarray:
             report(stage)
-            return release_features(plan.raveled, on_device, basis, plan.totals[stage], keys[stage])
+            return release_features(plan.raveled, posterior, basis, plan.totals[stage], keys[stage])
 
         return run_stages(plan.task(), sums, public)

@@ -24,9 +24,11 @@ from jax import Array
 
 from dpmcmc.arguments import positive
 from dpmcmc.isolation import each_record
+from dpmcmc.mechanisms.blocks import block_of, in_blocks
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, Gaussian, SubsampledGaussian
 from dpmcmc.privacy.filter import LEAST_MULTIPLIER
+from dpmcmc.privacy.relations import SUBSTITUTION, reach
 
 BASE_STD = 32
 """Standard deviation of the discrete Gaussian in the table."""
@@ -44,8 +46,8 @@ NOISE_STD = BASE_STD * math.sqrt((RATIO ** (2 * DRAWS) - 1) / (RATIO**2 - 1))
 CHARGED_STD = math.sqrt(NOISE_STD**2 - 1 / 12) * (1 - 2**-50)
 """That of the continuous Gaussian which, rounded to whole numbers, is the noise."""
 
-LARGEST_BOUND = math.floor(CHARGED_STD / (2 * LEAST_MULTIPLIER))
-"""The largest L2 norm, in units, that one record's term may have: that of the least noise multiplier."""
+LARGEST_BOUND = math.floor(CHARGED_STD / LEAST_MULTIPLIER)
+"""The largest L2 norm, in units, that one record's term may have: that of the least noise multiplier of zero-out."""
 
 MOST_COORDINATES = 2**14
 
@@ -64,30 +66,34 @@ class GaussianSum:
     """Σ clip(vᵢ) + N(0, ``std``² I) over per-record vectors, each clipped to L2 norm ``clip``.
 
     Guarantee: :meth:`event`. Clipped vectors are rounded to whole numbers of a unit; ``clip`` bounds the *rounded*
-    vector, so under substitution the sum moves by at most 2·``clip`` and the noise is relative to that. Vectors with
-    an entry that is not finite count as zero. Nothing is asked of the vectors: any function of one record may be
-    summed.
+    vector, so under substitution the sum moves by at most 2·``clip``, under zero-out by ``clip``, and the noise is
+    relative to that. Vectors with an entry that is not finite count as zero; any function of one record may be summed.
 
     Give ``std`` directly where the noise has a second job, or by its multiplier (:meth:`of_multiplier`).
     """
 
     clip: float
     std: float
+    relation: str = SUBSTITUTION
 
     def __post_init__(self) -> None:
         positive("GaussianSum: clip", self.clip)
         positive("GaussianSum: std", self.std)
-        if not self.std / (2 * self.clip) >= LEAST_MULTIPLIER * (1 - 1e-9):
+        if not self._asked >= LEAST_MULTIPLIER * (1 - 1e-9):
             raise ValueError(
-                f"noise multiplier {self.std / (2 * self.clip):.4g} is below {LEAST_MULTIPLIER:g}, the least that is "
+                f"noise multiplier {self._asked:.4g} is below {LEAST_MULTIPLIER:g}, the least that is "
                 "proven in machine arithmetic; take more noise (a smaller clip or step)"
             )
         self.check_dimension(1)
 
     @classmethod
-    def of_multiplier(cls, clip: float, noise_multiplier: float) -> GaussianSum:
-        """The sum whose noise is ``noise_multiplier`` times its sensitivity, 2·``clip``."""
-        return cls(clip, 2 * clip * noise_multiplier)
+    def of_multiplier(cls, clip: float, noise_multiplier: float, relation: str = SUBSTITUTION) -> GaussianSum:
+        """The sum whose noise is ``noise_multiplier`` times its sensitivity, ``clip`` times 2 or, under zero-out, 1."""
+        return cls(clip, reach(relation) * clip * noise_multiplier, relation)
+
+    @property
+    def _asked(self) -> float:
+        return self.std / (reach(self.relation) * self.clip)
 
     @property
     def unit(self) -> float:
@@ -101,14 +107,15 @@ class GaussianSum:
 
     @property
     def noise_multiplier(self) -> float:
-        """Standard deviation of the noise over the L2 sensitivity under substitution, 2·bound, both in units."""
-        return CHARGED_STD / (2 * self.bound)
+        """Standard deviation of the noise over the L2 sensitivity, bound or under substitution 2·bound, in units."""
+        return CHARGED_STD / (reach(self.relation) * self.bound)
 
     def event(self, n: int, batch: int | None = None) -> Event:
         """One release over all ``n`` records, or over a fresh ``batch`` of them drawn without replacement."""
         if batch is None:
-            return Gaussian(self.noise_multiplier)
-        return SubsampledGaussian(2 * self.noise_multiplier, n, batch, "without_replacement")  # relative to one norm
+            return Gaussian(self.noise_multiplier, self.relation)
+        multiplier = reach(self.relation) * self.noise_multiplier  # relative to one norm
+        return SubsampledGaussian(multiplier, n, batch, "without_replacement", self.relation)
 
     def check_dimension(self, dimension: int) -> None:
         """Refuse vectors that the whole numbers would hold too coarsely: rounding may add √d/2 units to a norm."""
@@ -116,8 +123,8 @@ class GaussianSum:
         if self.bound < least or dimension > MOST_COORDINATES:
             raise ValueError(
                 f"a sum of vectors of {dimension} numbers can be released with noise multipliers up to "
-                f"{CHARGED_STD / (2 * least):.3g} and up to {MOST_COORDINATES} numbers; got a multiplier of "
-                f"{self.std / (2 * self.clip):.4g}: take less noise (a larger clip or step, or fewer repetitions)"
+                f"{CHARGED_STD / reach(self.relation) / least:.3g} and up to {MOST_COORDINATES} numbers; got a "
+                f"multiplier of {self._asked:.4g}: take less noise (a larger clip or step, or fewer repetitions)"
             )
 
     def __call__(self, words: Array, vectors: Array) -> Array:
@@ -126,11 +133,7 @@ class GaussianSum:
 
     def of_gradients(self, words: Array, posterior: Posterior, flat: Array, unravel: Any) -> Array:
         """The noisy sum of ∇ log p(xᵢ|θ) over all records, block by block: the same whole numbers, faster."""
-
-        def gradients(records: Any) -> Array:
-            return record_gradients(posterior, flat, unravel, records)
-
-        return self.of_records(words, posterior.data, gradients)
+        return self.of_records(words, posterior.data, lambda block: record_gradients(posterior, flat, unravel, block))
 
     def of_records(self, words: Array, data: Any, vectors: Callable[[Any], Array]) -> Array:
         """The noisy sum over all records of ``vectors(block of records)``, one row a record, block by block.
@@ -160,26 +163,28 @@ def noisy_sum(
     ``vectors`` maps a block of records to (rows, d), in any scale: the clip is ``bound``·``unit``. Columns of zeros are
     allowed (drop their noise afterwards), so that few widths are compiled; they cost a margin of √d/2 units.
 
-    Guarantee: Gaussian(CHARGED_STD / (2·bound)) under substitution, whatever ``unit`` and ``vectors`` are.
+    Guarantee: Gaussian(CHARGED_STD / (2·bound)), under zero-out (… / bound), whatever ``unit`` and ``vectors`` are.
     """
-    width = words.shape[0]
-    total = whole_total(data, vectors, bound, unit, width)
+    width, total = words.shape[0], whole_total(data, vectors, bound, unit)
     if total.shape != (width,):
         raise ValueError(f"noise for {width} numbers was given, and vectors of {total.shape[0]}")
     return (total + discrete_gaussian(words)).astype(jnp.float64) * unit
 
 
 def whole_total(
-    data: Any, vectors: Callable[[Any], Array], bound: Array | int, unit: Array | float, width: int | None = None
+    data: Any, vectors: Callable[[Any], Array], bound: Array | int, unit: Array | float, count: Array | None = None
 ) -> Array:
-    """:func:`whole_sum` over all records, block by block; ``width`` is the vectors' length. Private."""
-    n = jax.tree.leaves(data)[0].shape[0]
-    width = jax.eval_shape(vectors, data).shape[1] if width is None else width
-    return in_blocks(lambda records: whole_sum(vectors(records), bound, unit), data, n, block_of(width))
+    """:func:`whole_sum` over the first ``count`` records (all), a few at a time. Private."""
+    width = jax.eval_shape(vectors, data).shape[1]
+
+    def add(records: Any, counted: Array) -> Array:
+        return whole_sum(vectors(records), bound, unit, counted)
+
+    return in_blocks(add, data, count, block_of(width))
 
 
-def whole_sum(vectors: Array, bound: Array | int, unit: Array | float) -> Array:
-    """Σ round(clip(vᵢ)) in units, one row of ``vectors`` a record. Private.
+def whole_sum(vectors: Array, bound: Array | int, unit: Array | float, counted: Array | None = None) -> Array:
+    """Σ round(clip(vᵢ)) in units, one row of ``vectors`` a record; rows that are not ``counted`` add 0. Private.
 
     Guarantee: each term is a vector of whole numbers of L2 norm at most ``bound`` (and at most ``LARGEST_BOUND``),
     which is checked exactly; what floats got wrong before ends there. Reference: docs/theory/gaussian-sums.md, Lemma 1.
@@ -197,7 +202,7 @@ def whole_sum(vectors: Array, bound: Array | int, unit: Array | float) -> Array:
     norm = largest * jnp.sqrt(jnp.sum((units * (1 / largest)) ** 2, axis=0))
     rounded = jnp.round(units * jnp.minimum(1.0, ball / norm))
     whole = jnp.where(jnp.isnan(rounded), 0.0, jnp.clip(rounded, -radius, radius))
-    kept = jnp.where(inside(whole, radius), whole, 0)
+    kept = jnp.where(inside(whole, radius) & (True if counted is None else counted), whole, 0)
     if records * LARGEST_BOUND >= 2**53:  # below, every sum over records is exact in float64
         kept = kept.astype(jnp.int64)
     return jnp.sum(kept, axis=1).astype(jnp.int64)
@@ -216,12 +221,6 @@ def inside(whole: Array, radius: Array) -> Array:
     """
     return jnp.sum(whole**2, axis=0) <= radius**2
 
-
-BLOCK = 512
-"""Records whose gradients are held at once: few enough to stay in a processor's cache with all chains."""
-
-BLOCK_NUMBERS = 2**17
-"""Of wide vectors, as many at once as have so many numbers together, a megabyte."""
 
 FORWARD = 16
 """Up to so many parameters, gradients are taken one parameter at a time (forward mode), all records at once."""
@@ -244,25 +243,6 @@ def record_gradients(posterior: Posterior, flat: Array, unravel: Any, records: A
         except TypeError:  # a model with a rule of its own for reverse mode only
             pass
     return each_record(jax.grad(log_likelihood), (flat,), records)
-
-
-def block_of(width: int) -> int:
-    """How many records to hold at once whose vectors have ``width`` numbers."""
-    return min(BLOCK, max(BLOCK_NUMBERS // width, BLOCK // 8))
-
-
-def in_blocks(add: Callable[[Any], Array], data: Any, n: int, size: int = BLOCK) -> Array:
-    """Σ add(block) over blocks of ``size`` records."""
-
-    def block(start: Any, size: int) -> Any:
-        return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, size), data)
-
-    full, rest = divmod(n, size)
-    if full < 2:
-        return add(data)
-    shape = jax.eval_shape(lambda: add(block(0, size)))
-    total = add(block(full * size, rest)) if rest else jnp.zeros(shape.shape, shape.dtype)
-    return jax.lax.fori_loop(0, full, lambda i, sofar: sofar + add(block(i * size, size)), total)
 
 
 def discrete_gaussian(words: Array) -> Array:

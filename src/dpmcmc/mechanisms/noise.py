@@ -5,9 +5,6 @@ What a program leaves without its noise is private: it goes to :func:`with_noise
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,11 +16,10 @@ from dpmcmc.mechanisms.gaussian_sum import MOST_COORDINATES, WORDS, discrete_gau
 LEAST_WIDTH = 256  # enough for most releases: they share one program
 
 
-def padded(whole: Array) -> Array:
-    """Whole numbers as one vector, with zeros up to the next power of two: few widths are compiled."""
-    flat = whole.reshape(-1)
-    width = max(LEAST_WIDTH, 2 ** int(np.ceil(np.log2(max(flat.size, 1)))))
-    return jnp.pad(flat, (0, width - flat.size))
+def padded(whole: np.ndarray) -> np.ndarray:
+    """A vector of whole numbers with zeros up to the next power of two: few widths are compiled."""
+    width = max(LEAST_WIDTH, 2 ** int(np.ceil(np.log2(max(whole.size, 1)))))
+    return np.pad(whole, (0, width - whole.size))
 
 
 @jax.jit
@@ -42,22 +38,3 @@ def with_noise(key: Array, whole: Array, unit: Array) -> Array:
         )
     words = stream.words(key, whole.size * int(np.prod(WORDS))).reshape(whole.size, *WORDS)
     return (whole + discrete_gaussian(words)).astype(jnp.float64) * unit
-
-
-class RecordsFailed(RuntimeError):
-    """A function of the records raised, which must not happen; what it said is not passed on."""
-
-
-def without_telling(read: Callable[[], Array]) -> np.ndarray:
-    """What ``read`` releases. If it raises, because a function of the model did so on some record, it is not said why:
-    the reason may hold a record's values. No handler of numerical failures takes this error for one of its own.
-
-    Mistakes of types and shapes, which no value enters, are raised as they are.
-    """
-    with contextlib.suppress(Exception):
-        return np.asarray(read())
-    jax.eval_shape(read)
-    raise RecordsFailed(
-        "a function of the model raised an error on the records, which reveals something about them and is not covered "
-        "by the guarantee; make it return a number for every record (see docs/sharp-edges.md)"
-    )

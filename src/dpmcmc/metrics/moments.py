@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpmcmc.arguments import numbers
-from dpmcmc.diagnostics import arviz
+from dpmcmc.diagnostics import stats
 
 
 def mean_error(draws: np.ndarray, mean: np.ndarray) -> float:
@@ -38,13 +38,13 @@ def running_moments(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def effective_draws(draws: np.ndarray) -> float:
     """The least effective number of draws for the mean of any parameter; ``draws`` is (chain, draw, parameter)."""
     draws = _chains(draws)
-    return min(float(arviz().ess(draws[..., j], method="mean")) for j in range(draws.shape[-1]))
+    return min(stats().ess(draws[..., j], method="mean") for j in range(draws.shape[-1]))
 
 
 def largest_r_hat(draws: np.ndarray) -> float:
     """The largest rank-normalised R-hat of any parameter; ``draws`` is (chain, draw, parameter)."""
     draws = _chains(draws)
-    return max(float(arviz().rhat(draws[..., j])) for j in range(draws.shape[-1]))
+    return max(stats().rhat(draws[..., j]) for j in range(draws.shape[-1]))
 
 
 def _table(draws: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -71,11 +71,24 @@ class Predictions(ABC):
         import pandas as pd
 
         x = self.rows_of(table)
-        found = _by_rows(_summary, self._expected, _flat(self.draws_of(release)), x)
+        (found,) = self.expected_at([self.draws_of(release)], x)
         if not self.likelihood.classes:
             return pd.DataFrame(found, columns=COLUMNS)
         index = pd.MultiIndex.from_product([range(len(x)), self.likelihood.classes], names=["row", self.outcome])
         return pd.DataFrame(found.reshape(-1, len(COLUMNS)), index, COLUMNS)
+
+    def expected_at(self, several: Sequence[Mapping[str, np.ndarray]], x: np.ndarray) -> list[np.ndarray]:
+        """Mean, sd and 90 % interval of the expected outcome, on the last axis, of rows of covariates in [−1, 1].
+
+        One array for each of several sets of equally many draws, by one compiled program.
+        """
+        flat = [_flat(draws) for draws in several]
+        theta = {name: np.concatenate([each[name] for each in flat]) for name in flat[0]}
+
+        def each(values: np.ndarray) -> np.ndarray:
+            return np.stack([_summary(part) for part in np.split(values, len(flat))], axis=1)
+
+        return list(np.moveaxis(_by_rows(each, self._expected, theta, x), 1, 0))
 
     def posterior_predictive(self, release: Any, table: Any, seed: int = 0) -> np.ndarray:
         """Draws (draw, row) of a new outcome for each row of a public table, one for each draw of the release.

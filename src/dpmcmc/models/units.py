@@ -80,10 +80,13 @@ class PerUnit:
         Guarantee: for every seed, which rows of a person count and in which order depends on how many that person has
         and on the seed, and not on anybody else.
         """
+        if seed is not None:
+            whole("seed", seed, 0)
         persons, codes = np.unique(identities_of(of, self.unit), return_inverse=True)
         if {np.shape(leaf)[0] for leaf in jax.tree.leaves(records)} != {len(codes)}:
             raise ValueError(
-                f"records and identities ({self.unit!r}) differ in number: give one identity for each record"
+                f"records and identities ({self.unit!r}) differ in number: of must have one for each record, and has "
+                f"{len(codes)}"
             )
         held = np.bincount(codes)
         by_person = np.argsort(codes, kind="stable")

@@ -13,8 +13,6 @@ from dpmcmc.privacy.budget import Budget
 from dpmcmc.privacy.calibration import calibrate
 from dpmcmc.privacy.convert import renyi_limit, zcdp_limit
 from dpmcmc.privacy.events import (
-    ADD_REMOVE,
-    SUBSTITUTION,
     BarkerBit,
     Compose,
     Event,
@@ -28,6 +26,7 @@ from dpmcmc.privacy.events import (
     SubsampledBarkerBit,
     SubsampledGaussian,
     SubsampledPenaltyBit,
+    check_speaks_of,
     range_of,
 )
 from dpmcmc.privacy.filter import (
@@ -40,12 +39,15 @@ from dpmcmc.privacy.filter import (
     zcdp,
     zcdp_of,
 )
+from dpmcmc.privacy.relations import ADD_REMOVE, SUBSTITUTION, ZERO_OUT, check_relation, reach
 from dpmcmc.privacy.renyi import renyi, renyi_of
 from dpmcmc.privacy.spending import Spending
+from dpmcmc.privacy.twins import twin, under
 
 __all__ = [
     "ADD_REMOVE",
     "SUBSTITUTION",
+    "ZERO_OUT",
     "BarkerBit",
     "Bound",
     "Budget",
@@ -70,6 +72,8 @@ __all__ = [
     "ZcdpFilter",
     "best_order",
     "calibrate",
+    "check_relation",
+    "check_speaks_of",
     "delta",
     "epsilon",
     "fits",
@@ -77,9 +81,12 @@ __all__ = [
     "parts",
     "pure",
     "range_of",
+    "reach",
     "renyi",
     "renyi_limit",
     "renyi_of",
+    "twin",
+    "under",
     "zcdp",
     "zcdp_limit",
     "zcdp_of",

@@ -46,4 +46,4 @@ class Arithmetic(Plain):
                     f"{name} = {whole:g} is too small for this many private decisions in float64 arithmetic, which may "
                     f"take {self.epsilon:.2g} of epsilon and {self.tail:.2g} of delta; make fewer, or raise {name}"
                 )
-        return Budget(epsilon, delta)
+        return Budget(epsilon, delta, budget.relation)

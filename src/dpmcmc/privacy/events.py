@@ -8,22 +8,20 @@ accounting of it improves.
     Compose((Gaussian(noise_multiplier=20.0), Repeat(BarkerBit(0.01), 1500)))
 
 Neighbouring data sets differ in the value of one record ("substitution") unless an event says otherwise; events of
-different relations cannot be composed.
+different relations (:mod:`dpmcmc.privacy.relations`) cannot be composed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import ClassVar
 
 from dpmcmc.arguments import instance, not_negative, one_of, positive, shown, whole, within
-from dpmcmc.plain import Plain
-
-SUBSTITUTION = "substitution"
-ADD_REMOVE = "add_remove"
+from dpmcmc.plain import LEFT_OUT, Plain
+from dpmcmc.privacy.relations import ADD_REMOVE, SUBSTITUTION, ZERO_OUT
 
 
 def _positive(event: Event, **values: float) -> None:
@@ -62,9 +60,11 @@ class BarkerBit(Event):
     """One accept bit of Barker's test on all records: Bernoulli(logistic(t)), t moved by at most ``shift``."""
 
     shift: float
+    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         _non_negative(self, shift=self.shift)
+        _known_relation(self.relation)
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,12 @@ class PenaltyBit(Event):
 
     shift: float
     std: float
+    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         _non_negative(self, shift=self.shift)
         _positive(self, std=self.std)
+        _known_relation(self.relation)
 
 
 @dataclass(frozen=True)
@@ -155,9 +157,11 @@ class Selection(Event):
     """
 
     range: float
+    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         _non_negative(self, range=self.range)
+        _known_relation(self.relation)
 
 
 @dataclass(frozen=True)
@@ -192,7 +196,8 @@ class SubsampledGaussian(Event):
     def __post_init__(self) -> None:
         _positive(self, noise_multiplier=self.noise_multiplier)
         _batch(self, self.n, self.batch)
-        _known_relation(self.relation)
+        remedy = "zero-out is proven for sums over all records, not over batches"
+        one_of("SubsampledGaussian: relation", self.relation, (SUBSTITUTION, ADD_REMOVE), remedy)
         one_of("SubsampledGaussian: sampling", self.sampling, ("poisson", "without_replacement"))
 
 
@@ -246,6 +251,16 @@ def check_event(what: str, event: Event) -> Event:
     return instance(what, event, Event, "an event such as privacy.BarkerBit(shift=0.01)")  # type: ignore[no-any-return]
 
 
+def check_speaks_of(event: Event, relation: str) -> Event:
+    """The event, if it speaks of the ``relation`` that it is to be charged under; one of nothing speaks of all."""
+    if event.relation != relation and event != Compose(()):
+        raise ValueError(
+            f"what is charged under {relation} must be stated under it, and {event!r} speaks of {event.relation}: take "
+            "the event of the same mechanism under that relation"
+        )
+    return event
+
+
 @singledispatch
 def range_of(event: Event) -> float | None:
     """η of the bounded-range family, to which Barker's bit and selection belong; None for other events.
@@ -267,4 +282,4 @@ def _(event: Selection) -> float | None:
 
 
 def _known_relation(relation: str) -> None:
-    one_of("relation", relation, (SUBSTITUTION, ADD_REMOVE))
+    one_of("relation", relation, (SUBSTITUTION, ZERO_OUT, ADD_REMOVE))

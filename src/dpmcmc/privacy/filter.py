@@ -20,19 +20,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpmcmc.arguments import instance, positive, whole, within
-from dpmcmc.plain import Plain
+from dpmcmc.plain import LEFT_OUT, Plain
 from dpmcmc.privacy.account import is_free, parts
 from dpmcmc.privacy.bound import Bound
 from dpmcmc.privacy.convert import epsilon_at, epsilon_from_renyi, least_over_orders, renyi_limit, zcdp_limit
-from dpmcmc.privacy.events import Event, Gaussian, PenaltyBit, range_of
+from dpmcmc.privacy.events import Event, Gaussian, PenaltyBit, check_speaks_of, range_of
 from dpmcmc.privacy.gaussian import gaussian_epsilon, gaussian_mu_limit
+from dpmcmc.privacy.relations import SUBSTITUTION, check_relation, reach
 from dpmcmc.privacy.renyi import renyi
 
 _ROUND_UP = 1 + 2**-50
@@ -81,8 +82,9 @@ def best_order(event: Event, epsilon: float, delta: float) -> float:
     return order
 
 
-def _check_limit(spec: object, limit: float) -> None:
-    positive(f"{type(spec).__name__}: limit", limit)
+def _check_limit(spec: ZcdpFilter | GaussianFilter | RenyiFilter) -> None:
+    positive(f"{type(spec).__name__}: limit", spec.limit)
+    check_relation(f"{type(spec).__name__}: relation", spec.relation)
 
 
 @dataclass(frozen=True)
@@ -93,17 +95,18 @@ class ZcdpFilter(Plain):
     """
 
     limit: float
+    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)
 
     prices_at_hand: ClassVar[int] = 4096
     """Entries of a table of prices; a price is a formula."""
 
     def __post_init__(self) -> None:
-        _check_limit(self, self.limit)
+        _check_limit(self)
 
     @classmethod
-    def for_budget(cls, epsilon: float, delta: float) -> ZcdpFilter:
+    def for_budget(cls, epsilon: float, delta: float, relation: str = SUBSTITUTION) -> ZcdpFilter:
         """The filter whose limit just implies (ε, δ)-DP."""
-        return cls(zcdp_limit(epsilon, delta))
+        return cls(zcdp_limit(epsilon, delta), relation)
 
     def fits(self, epsilon: float, delta: float) -> bool:
         """Whether whatever passes is (ε, δ)-DP."""
@@ -111,7 +114,7 @@ class ZcdpFilter(Plain):
 
     def price(self, event: Event) -> float:
         """ρ of one event, rounded up; ``inf`` where the event has none."""
-        return zcdp(event)
+        return zcdp(check_speaks_of(event, self.relation))
 
     def admits(self, spent: float, event: Event) -> bool:
         """Whether the event still fits after ``spent``; to be asked before it runs."""
@@ -137,9 +140,10 @@ class GaussianFilter(Plain):
 
     limit: float
     most_releases: int
+    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)
 
     def __post_init__(self) -> None:
-        _check_limit(self, self.limit)
+        _check_limit(self)
         whole("GaussianFilter: most_releases", self.most_releases)
 
     @classmethod
@@ -148,14 +152,19 @@ class GaussianFilter(Plain):
         return cls.of_mu(gaussian_mu_limit(epsilon, delta), most_releases)
 
     @classmethod
-    def of_mu(cls, mu: float, most_releases: int) -> GaussianFilter:
+    def of_mu(cls, mu: float, most_releases: int, relation: str = SUBSTITUTION) -> GaussianFilter:
         """The filter whose releases have ``mu`` together: Σ 1/multiplier² ≤ mu²."""
-        return cls(mu**2 / 2 * (1 - 2**-50), most_releases)
+        return cls(mu**2 / 2 * (1 - 2**-50), most_releases, relation)
 
     @property
     def mu(self) -> float:
         """Sensitivity of the one release that stands for all, in standard deviations; rounded up."""
         return math.sqrt(2 * self.limit) * _ROUND_UP
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the noise of a clipped sum that takes all of it, over its clip."""
+        return reach(self.relation) / self.mu
 
     def fits(self, epsilon: float, delta: float) -> bool:
         """Whether whatever passes is (ε, δ)-DP."""
@@ -175,12 +184,13 @@ class RenyiFilter(Plain):
 
     order: float
     limit: float
+    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)
 
     prices_at_hand: ClassVar[int] = 256
     """Entries of a table of prices; a price takes a search of 20 milliseconds."""
 
     def __post_init__(self) -> None:
-        _check_limit(self, self.limit)
+        _check_limit(self)
         within("RenyiFilter: order", self.order, 1, math.inf, "()")
 
     @classmethod
@@ -203,7 +213,7 @@ class RenyiFilter(Plain):
 
     def price(self, event: Event) -> float:
         """R_α of one event, rounded up."""
-        return float(renyi(event, [self.order])[0])
+        return float(renyi(check_speaks_of(event, self.relation), [self.order])[0])
 
     def admits(self, spent: float, event: Event) -> bool:
         """Whether the event still fits after ``spent``; to be asked before it runs."""

@@ -40,6 +40,9 @@ class Cells:
     def __len__(self) -> int:
         return len(self.missing)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("Cells hold private values and cannot be pickled")
+
     def __repr__(self) -> str:
         return f"Cells({self.kind or 'object'}, stored as {self.storage}, values not shown)"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ class CSV(os.PathLike[str]):
                 f"CSV: encoding must be one in which ASCII is itself, such as 'utf-8', 'cp1252' or 'latin-1', got "
                 f"{self.encoding!r}: save the file as UTF-8"
             )
-        if isinstance(self.missing, str) or not all(
+        if not isinstance(self.missing, list | tuple) or not all(
             isinstance(mark, str | int) and not isinstance(mark, bool) for mark in self.missing
         ):
             raise TypeError(
@@ -135,15 +135,36 @@ def open_file(source: str | os.PathLike[str]) -> File:
     )
 
 
+def separated(file: CSV) -> str:
+    """By what the cells of a file are separated, in words."""
+    return _words(file.separator)
+
+
 def _words(separator: str) -> str:
     return SEPARATORS.get(separator, repr(separator))
 
 
-def csv_header(file: CSV) -> list[str]:
-    """The names in the first line. The lines after it are not decoded."""
+def open_rows(rows: Any, written: CSV | None = None) -> File:
+    """Some rows of a file, an Arrow batch, as a table: of text, if it says how that is ``written``."""
+    table = pyarrow().Table.from_batches([rows])
+
+    def load(columns: Mapping[str, Column]) -> Any:
+        if written is None:
+            return table.select(list(columns))
+        return {name: _read_written(table[name], column, name, written) for name, column in columns.items()}
+
+    return File(list(table.column_names), None, load, "" if written is None else _words(written.separator))
+
+
+HEADER_BYTES = 2**20
+
+
+def csv_header(file: CSV, opened: Any = None) -> list[str]:
+    """The names in the first line, of a stream if one is given. The lines after it are not decoded."""
     path = str(Path(file))
-    with Path(file).open("rb") as opened:
-        line = opened.readline().removeprefix(b"\xef\xbb\xbf")
+    with Path(file).open("rb") if opened is None else opened as stream:
+        line = stream.read(HEADER_BYTES).splitlines()[:1]
+        line = b"".join(line).removeprefix(b"\xef\xbb\xbf")
     try:
         text = line.decode(file.encoding).rstrip("\r\n")
     except UnicodeDecodeError:
@@ -151,7 +172,10 @@ def csv_header(file: CSV) -> list[str]:
             f"the header of {path!r} is not {file.encoding}: save the file as UTF-8, or say what it is, "
             "dp.CSV(path, encoding=...)"
         ) from None
-    names = next(csv.reader([text], delimiter=file.separator), [])
+    try:
+        names = next(csv.reader([text], delimiter=file.separator), [])
+    except csv.Error:  # a carriage return within a line, or a name of more than 131 072 characters
+        names = []
     if not names or text.count('"') % 2:
         raise ValueError(
             f"{path!r} has no header: its first line must name the columns, separated by {_words(file.separator)}"
@@ -167,23 +191,46 @@ def csv_header(file: CSV) -> list[str]:
 
 def read_csv(file: CSV, columns: Mapping[str, Column], width: int) -> dict[str, Cells]:
     """The columns of a CSV file, each as the kind of cells that its declaration reads."""
+    from pyarrow import csv as arrow_csv
+
+    options = _options(file, list(columns), width)
+    table = guarded(lambda: arrow_csv.read_csv(Path(file), **options), _unread(file))
+    return {name: _read_written(table[name], column, name, file) for name, column in columns.items()}
+
+
+def csv_batches(file: CSV, open_stream: Callable[[], Any], columns: Sequence[str]) -> Iterator[Any]:
+    """The columns of a CSV file as text, some rows at a time."""
+    from pyarrow import csv as arrow_csv
+
+    options = _options(file, list(columns), len(csv_header(file, open_stream())))
+    reader = guarded(lambda: arrow_csv.open_csv(open_stream(), **options), _unread(file))
+    while (batch := guarded(lambda: next(reader, None), _unread(file))) is not None:
+        yield batch
+
+
+def _options(file: CSV, columns: list[str], width: int) -> dict[str, Any]:
     arrow = pyarrow()
     from pyarrow import csv as arrow_csv
 
-    convert = arrow_csv.ConvertOptions(
-        include_columns=list(columns),
-        column_types=dict.fromkeys(columns, arrow.string()),
-        null_values=[],
-        strings_can_be_null=False,
-    )
-    parse = arrow_csv.ParseOptions(delimiter=file.separator, newlines_in_values=True, ignore_empty_lines=width > 1)
-    read = arrow_csv.ReadOptions(encoding=file.encoding)
-    table = guarded(
-        lambda: arrow_csv.read_csv(Path(file), read_options=read, parse_options=parse, convert_options=convert),
+    return {
+        "convert_options": arrow_csv.ConvertOptions(
+            include_columns=columns,
+            column_types=dict.fromkeys(columns, arrow.string()),
+            null_values=[],
+            strings_can_be_null=False,
+        ),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter=file.separator, newlines_in_values=True, ignore_empty_lines=width > 1
+        ),
+        "read_options": arrow_csv.ReadOptions(encoding=file.encoding),
+    }
+
+
+def _unread(file: CSV) -> str:
+    return (
         f"{str(Path(file))!r} cannot be read as a CSV file: it must be {file.encoding.upper()}, separated by "
-        f"{_words(file.separator)}, with as many cells in every line as the header has names",
+        f"{_words(file.separator)}, with as many cells in every line as the header has names"
     )
-    return {name: _read_written(table[name], column, name, file) for name, column in columns.items()}
 
 
 def _read_written(text: Any, column: Column, name: str, file: CSV) -> Cells:

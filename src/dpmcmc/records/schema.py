@@ -130,7 +130,11 @@ class Schema(Mapping[str, Column]):
         path = Path(instance("path", path, (str, os.PathLike), "the path of a file"))
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {str(path)!r}")
-        return cls.from_toml(path.read_text(encoding="utf-8"), str(path))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        return cls.from_toml(text, str(path))
 
     @staticmethod
     def skeleton(table: Any) -> str:

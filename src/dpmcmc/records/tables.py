@@ -13,7 +13,7 @@ import numpy as np
 from dpmcmc.records import cells as reading
 from dpmcmc.records.cells import Cells, guarded, unreadable
 from dpmcmc.records.columns import Column
-from dpmcmc.records.files import open_file, pyarrow
+from dpmcmc.records.files import File, open_file, pyarrow
 
 READABLE = (
     "a pandas or polars data frame, a pyarrow Table, a mapping of arrays, a NumPy structured array, "
@@ -24,8 +24,8 @@ READABLE = (
 def read(table: Any, columns: Mapping[str, Column]) -> dict[str, Cells]:
     """The cells of the declared columns, after every mistake that public information shows has been refused."""
     table = check_columns(table, columns)
-    if isinstance(table, str | os.PathLike):
-        table = open_file(table).load(columns)
+    if isinstance(table, str | os.PathLike | File):
+        table = (table if isinstance(table, File) else open_file(table)).load(columns)
     found = {name: read_column(table[name], name) for name in columns}
     check_lengths({name: len(cells) for name, cells in found.items()})
     return found
@@ -33,8 +33,8 @@ def read(table: Any, columns: Mapping[str, Column]) -> dict[str, Cells]:
 
 def check_columns(table: Any, wanted: Iterable[str]) -> Any:
     """The table, as what can be read again, after it was seen to have every wanted column once. No value is read."""
-    if isinstance(table, str | os.PathLike):
-        file = open_file(table)
+    if isinstance(table, str | os.PathLike | File):
+        file = table if isinstance(table, File) else open_file(table)
         check_names(file.names, wanted, file.separated)
         return table
     table = opened(table)

@@ -17,7 +17,7 @@ from dpmcmc.records.numbers import Number
 PLACE = "..."
 """What stands in a skeleton where something has to be filled in."""
 
-_SETTINGS = {
+SETTINGS = {
     "number": ("bounds", "unit", "integer", "missing", "outside"),
     "category": ("levels", "reference", "unknown", "missing"),
     "ordered": ("levels", "unknown", "missing"),
@@ -28,6 +28,8 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")  # keys of TOML are text: those of 
 _NEEDED = {"number": "bounds", "category": "levels", "ordered": "levels", "date": "bounds"}
 _USUAL = {"unit": "", "integer": False, "missing": REFUSE, "unknown": REFUSE, "outside": "clip"}
 
+_DEEP = "it is nested too deeply"
+
 
 def written(columns: Mapping[str, Column]) -> str:
     """One table for each column; settings that have their usual value are left out."""
@@ -35,7 +37,7 @@ def written(columns: Mapping[str, Column]) -> str:
 
 
 def _settings(column: Column) -> str:
-    given = {"type": column.type_name} | {name: _setting(column, name) for name in _SETTINGS[column.type_name]}
+    given = {"type": column.type_name} | {name: _setting(column, name) for name in SETTINGS[column.type_name]}
     kept = {name: value for name, value in given.items() if value != _USUAL.get(name, [])}
     return "".join(f"{name} = {literal(value)}\n" for name, value in kept.items())
 
@@ -75,29 +77,47 @@ def literal(value: Any) -> str:
 def parsed(text: str, source: str) -> dict[str, Column]:
     """The columns that the text declares; every mistake names its place, what it has and what is allowed."""
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = loaded(text)
+    except ValueError as error:
         raise ValueError(f"{source} is not TOML: {error}") from None
     for name, value in content.items():
         if name != "columns" or not isinstance(value, dict):
             raise ValueError(f"{source}: {name} = {value!r} is not part of a schema; allowed: tables [columns.<name>]")
     return {
-        name: _column(settings, f"{source}: columns.{name}") for name, settings in content.get("columns", {}).items()
+        name: column_of(settings, f"{source}: columns.{name}") for name, settings in content.get("columns", {}).items()
     }
 
 
-def _column(settings: Any, place: str) -> Column:
+def loaded(text: str) -> dict[str, Any]:
+    """What a TOML text holds; a ValueError if it is none, has numbers or dates that there are not, or is too deep."""
+    try:
+        content = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(_DEEP) from None
+    if not _shallow(content, 6):
+        raise ValueError(_DEEP)
+    return content
+
+
+def _shallow(value: Any, levels: int) -> bool:
+    """Whether tables and lists are within each other so many times at most; errors quote what is wrong."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not inner or (levels > 0 and all(_shallow(each, levels - 1) for each in inner))
+
+
+def column_of(settings: Any, place: str) -> Column:
+    """The column that a table of settings declares; ``place`` is what errors call it."""
     if not isinstance(settings, dict):
         raise ValueError(f"{place} = {settings!r} must be a table [columns.<name>] with a type")
     type_name = settings.get("type")
-    if type_name is None or not isinstance(type_name, str) or type_name not in _SETTINGS:
-        raise ValueError(f"{place}.type = {type_name!r} is not a type; allowed: {', '.join(_SETTINGS)}")
+    if type_name is None or not isinstance(type_name, str) or type_name not in SETTINGS:
+        raise ValueError(f"{place}.type = {type_name!r} is not a type; allowed: {', '.join(SETTINGS)}")
     given = {name: value for name, value in settings.items() if name != "type"}
     for name, value in given.items():
-        if name not in _SETTINGS[type_name]:
-            allowed = ", ".join(("type", *_SETTINGS[type_name]))
+        if name not in SETTINGS[type_name]:
+            allowed = ", ".join(("type", *SETTINGS[type_name]))
             raise ValueError(f"{place}.{name} = {value!r} is not a setting of type {type_name}; allowed: {allowed}")
-        if value == PLACE or (isinstance(value, list) and PLACE in value):
+        if _unfilled(name, value):
             raise ValueError(f"{place}.{name} = {value!r} is still to be filled in, from public knowledge")
     needed = _NEEDED.get(type_name)
     if needed and needed not in given:
@@ -106,6 +126,13 @@ def _column(settings: Any, place: str) -> Column:
         return _made(type_name, given)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{place}: {error}") from None
+
+
+def _unfilled(name: str, value: Any) -> bool:
+    """Whether a value is still that of a skeleton; elsewhere, and among other levels, "..." may be a value itself."""
+    return (name == "bounds" and isinstance(value, list) and PLACE in value) or (
+        name in ("bounds", "levels") and value in (PLACE, [PLACE])
+    )
 
 
 def _made(type_name: str, given: dict[str, Any]) -> Column:

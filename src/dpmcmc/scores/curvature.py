@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.raveled import RaveledModel
@@ -143,7 +142,7 @@ def learn(
     a share of μ² between two numbers.
     """
     ratio, error = known
-    at, precision = jnp.asarray(places[0]), prior_precision(model, places[0]) / reader.n
+    at, precision = places[0], prior_precision(model, places[0]) / reader.n
     lower, offset, scores, curvatures = foresight.curved(places, OF_PRIOR * precision)
     own, relative = np.linalg.inv(lower), np.linalg.cholesky(ratio)
     inverse = np.linalg.inv(lower @ relative)
@@ -160,8 +159,8 @@ def learn(
     to_release = lengths[:, None] * np.stack([shown.T @ own, inverse])
     expected = curvatures(to_release[0])
     longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST)
-    spent = (COUNTS, share_for(2 * longest / reader.mu / reader.n, aim))
-    arguments = (at, jnp.asarray(to_release[1]))
+    spent = (COUNTS, share_for(longest * reader.noise / reader.n, aim))
+    arguments = (at, to_release[1])
     found = measure(reader, vectors.curvatures, arguments, expected, spent, blind=foresight.blind)
     scale = np.outer(lengths, lengths)
     seen = matrices.as_matrix(found.mean(expected, reader.n), size) / scale + inverse @ offset @ inverse.T

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
+from dpmcmc.privacy import reach
 from dpmcmc.scores import matrices
 from dpmcmc.scores.coordinates import kind_axes
 from dpmcmc.scores.marginals import Marginals, first_edges
@@ -88,7 +88,8 @@ def _marginals(reader: Reader, levels: tuple[int, ...], has_outcome: bool) -> Ma
         edges = marginals.finer_edges(last=False)
         marginals = found(edges, counts(edges, finer))
     edges = marginals.finer_edges(last=True)
-    counted = counts(edges, share_for(np.sqrt(2 * len(columns)) / reader.mu / reader.n, LAST_COUNTS))
+    noise = np.sqrt(reach(reader.relation) * len(columns)) / reader.mu
+    counted = counts(edges, share_for(noise / reader.n, LAST_COUNTS))
     marginals = found(edges, counted)
     if not any(marginals.unseen[: len(levels)]):
         return marginals
@@ -113,9 +114,9 @@ def _refined(reader: Reader, known: Moments, simulated: np.ndarray) -> Moments:
     where, weights = matrices.triangle(size)
     expected = np.concatenate([MEAN_WEIGHT * away, away[:, where[0]] * away[:, where[1]] * weights], axis=1)
     to_release = matrices.power(known.covariance, -0.5) @ axes * lengths
-    arguments = (jnp.asarray(known.mean), jnp.asarray(to_release))
+    arguments = (known.mean, to_release)
     longest = np.quantile(np.linalg.norm(expected, axis=1), LEAST)
-    shares = (NORM_COUNTS, share_for(2 * longest / reader.mu / reader.n, MOMENTS))
+    shares = (NORM_COUNTS, share_for(longest * reader.noise / reader.n, MOMENTS))
     found = measure(reader, moments, arguments, expected, shares)
     numbers, variances = found.mean(expected, reader.n), found.variances(expected, reader.n)
     shift, _ = believed(numbers[:size] / MEAN_WEIGHT, np.sqrt(variances[:size]) / MEAN_WEIGHT, known.error)

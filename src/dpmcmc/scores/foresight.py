@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.raveled import RaveledModel
@@ -72,19 +71,17 @@ class SimulatedRecords:
 
     def __init__(self, model: RaveledModel, key: Any, x: Any, unseen: np.ndarray | None = None) -> None:
         """``unseen`` says which rows of ``x`` have values that may be no real record's."""
-        self.model, self.key, self.many = model, key, jnp.asarray(x)
+        self.model, self.key, self.many = model, key, np.asarray(x)
         self.few = self.many[:FEW]
         self._unseen = np.zeros(len(self.few), bool) if unseen is None else np.asarray(unseen)[:FEW]
 
     def at(self, theta: np.ndarray) -> Simulated:
-        at = jnp.asarray(theta)
-        records = self._from(at, self.many)
-        scores = np.asarray(vectors.on_public(self.model, vectors.scores)((at, jnp.eye(len(theta))), records))
-        return Simulated(theta, scores, simulated_information(self.model, at, records), *prior_at(self.model, theta))
+        records = self._from(theta, self.many)
+        scores = np.asarray(vectors.on_public(self.model, vectors.scores)((theta, np.eye(len(theta))), records))
+        return Simulated(theta, scores, simulated_information(self.model, theta, records), *prior_at(self.model, theta))
 
     def information(self, theta: np.ndarray) -> np.ndarray:
-        at = jnp.asarray(theta)
-        return simulated_information(self.model, at, self._from(at, self.few))
+        return simulated_information(self.model, theta, self._from(theta, self.few))
 
     def seen_information(self, theta: np.ndarray) -> np.ndarray | None:
         """The information of one record if those with values that were not seen had none; None if all were."""
@@ -93,33 +90,33 @@ class SimulatedRecords:
         seen = np.nonzero(~self._unseen)[0]
         if not len(seen):
             return np.zeros((len(theta), len(theta)))
-        at, x = jnp.asarray(theta), self.few[np.resize(seen, len(self.few))]  # as many rows: one program
-        return len(seen) / len(self.few) * simulated_information(self.model, at, self._from(at, x))
+        x = self.few[np.resize(seen, len(self.few))]  # as many rows: one program
+        return len(seen) / len(self.few) * simulated_information(self.model, theta, self._from(theta, x))
 
     def records(self, theta: np.ndarray, count: int) -> Any:
-        return self._from(jnp.asarray(theta), self.many[:count])
+        return self._from(theta, self.many[:count])
 
     def clipped(self, picture: Picture, theta: np.ndarray, clip: float) -> tuple[np.ndarray, np.ndarray]:
         centre, stretch = picture.theta, picture.stretch
-        moved = jnp.asarray(centre + stretch.T @ (theta - centre))  # real records are that much more sensitive
-        arguments = (jnp.asarray(centre), jnp.asarray(picture.root @ stretch))
+        moved = centre + stretch.T @ (theta - centre)  # real records are that much more sensitive
+        arguments = (centre, picture.root @ stretch)
         run = vectors.clipped_moments(self.model)
-        mean, slope, _ = run(self.key, moved, self.few, arguments, jnp.asarray(clip))
+        mean, slope, _ = run(self.key, moved, self.few, arguments, np.float64(clip))
         return np.asarray(mean), np.asarray(slope) @ stretch.T
 
     def bent(self, picture: Picture, theta: np.ndarray, clip: float) -> tuple[np.ndarray, np.ndarray]:
         centre, stretch = picture.theta, picture.stretch
-        moved = jnp.asarray(centre + stretch.T @ (theta - centre))
-        arguments = (jnp.asarray(centre), jnp.asarray(picture.root @ stretch))
-        records = self._from(jnp.asarray(centre), self.few)
-        mean, slope = vectors.bent_moments(self.model)(moved, records, arguments, jnp.asarray(clip))
+        moved = centre + stretch.T @ (theta - centre)
+        arguments = (centre, picture.root @ stretch)
+        records = self._from(centre, self.few)
+        mean, slope = vectors.bent_moments(self.model)(moved, records, arguments, np.float64(clip))
         return np.asarray(mean), np.asarray(slope) @ stretch.T
 
     def curved(self, places: tuple[np.ndarray, np.ndarray], known: np.ndarray) -> Curved:
         """Far from where records come from, the mean curvature may be small or none of a peak; then it is raised to a
         part of the information, for coordinates in which it can be compared with what is released."""
-        at = jnp.asarray(places[0])
-        records = self._from(jnp.asarray(places[1]), self.few)
+        at = places[0]
+        records = self._from(places[1], self.few)
         fisher = root_of(self.information(places[0]) + known)
         inverse = np.linalg.inv(fisher)
         mean = matrices.symmetric(np.nan_to_num(np.asarray(vectors.information(self.model)(at, records))))
@@ -127,7 +124,7 @@ class SimulatedRecords:
         lower = root_of(raised)
 
         def seen(kind: vectors.Vectors, root: np.ndarray) -> np.ndarray:
-            return np.asarray(vectors.on_public(self.model, kind)((at, jnp.asarray(root)), records))
+            return np.asarray(vectors.on_public(self.model, kind)((at, root), records))
 
         white = seen(vectors.scores, np.linalg.inv(lower))
         return Curved(lower, raised - mean, white, lambda root: seen(vectors.curvatures, root))

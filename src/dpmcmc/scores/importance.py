@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.diagnostics import quietly
@@ -78,7 +77,7 @@ def first(model: RaveledModel, density: Density, prior: np.ndarray) -> Proposal:
     covariance = linear @ matrices.power(np.asarray(density.precision) + prior, -1, 1e-14) @ linear.T
     covariance = matrices.positive(covariance, 1e-12, WIDEST)
     back = np.linalg.inv(linear)
-    slope = np.nan_to_num(np.asarray(vectors.prior_at(model)(jnp.asarray(centre))[1]))
+    slope = np.nan_to_num(np.asarray(vectors.prior_at(model)(centre)[1]))
     move = back @ (covariance @ (back.T @ (np.asarray(density.weighted) + slope)))
     return Proposal(centre + move, back @ np.linalg.cholesky(covariance))
 
@@ -92,7 +91,7 @@ def propose(
     normals = rng.normal(size=(blocks * ROUND, size))
     white = normals * np.sqrt(DEGREES / rng.chisquare(DEGREES, (len(normals), 1)))
     theta = proposal.mean + white @ proposal.root.T
-    found = np.concatenate([np.asarray(values(density, jnp.asarray(part))) for part in np.split(theta, blocks)])
+    found = np.concatenate([np.asarray(values(density, part)) for part in np.split(theta, blocks)])
     log_weights = found + (DEGREES + size) / 2 * np.log1p(np.sum(white**2, axis=1) / DEGREES)
     return Proposed(theta, white, np.where(np.isnan(log_weights), -np.inf, log_weights))
 
@@ -111,7 +110,7 @@ def whole(model: RaveledModel, places: Places, theta: np.ndarray) -> np.ndarray:
     """Those of so many parameters that are not beyond a fold."""
     blocks = -(-len(theta) // ABOUT)
     padded = np.resize(theta, (blocks * ABOUT, theta.shape[1]))
-    found = [np.asarray(compiled(model)[1](places, jnp.asarray(part))) for part in np.split(padded, blocks)]
+    found = [np.asarray(compiled(model)[1](places, part)) for part in np.split(padded, blocks)]
     return theta[np.concatenate(found)[: len(theta)]]
 
 

@@ -110,7 +110,7 @@ def measure(
     edges = radius.norm_edges(norms, blind)
     counts, std = reader.norm_counts(vectors, arguments, edges, shares[0])
     share = min(shares[1], reader.left)
-    noise = 2 * max(1 / (reader.mu * np.sqrt(share)), 1.0)
+    noise = reader.noise * max(1 / np.sqrt(share), reader.mu)  # multipliers are at least 1
     lengths = Lengths.fitted(edges, counts[0], std, norms, reader.n) if blind else None
     if lengths is not None:
         simulated, norms = lengths.carried(simulated), lengths.of(norms)

@@ -25,6 +25,7 @@ from dpmcmc.scores.quality import ScoreQuality, least_error
 from dpmcmc.scores.reader import check_smooth
 from dpmcmc.scores.rehearsal import ON_OTHERS, advice, rehearse
 from dpmcmc.scores.run import check_size, run
+from dpmcmc.sources import like
 
 DRAWS = 2048  # of all chains together
 LEAST_MU = 1e-3  # multipliers stay below 1/(√0.004 μ), 16 000: vectors of any size are released with up to 32 000
@@ -76,7 +77,7 @@ class ScoreRelease:
                 f"the budget (epsilon = {budget.epsilon:g}, delta = {budget.delta:g}) leaves a μ of {purse.mu:.2g}; "
                 f"below {LEAST_MU} noise is too large for the arithmetic, and for any use: raise epsilon or delta"
             )
-        rule = GaussianFilter.of_mu(purse.mu, MOST_RELEASES)
+        rule = GaussianFilter.of_mu(purse.mu, MOST_RELEASES, budget.relation)
         guarantee, receipt = purse.charge("scores", rule=rule)
         assert guarantee is not None  # Gaussian sums over all records are proven at every ε
         return ScorePlan(
@@ -99,11 +100,11 @@ class ScorePlan(PlannedScores, RunsOnRecords):
 
     def check(self, posterior: Posterior) -> None:
         """Refuse models without derivatives."""
-        check_smooth(RaveledModel.of(self.model, posterior.data), posterior)
+        check_smooth(RaveledModel.of(self.model, like(posterior.types, 1)), posterior)
 
     def run(self, posterior: Posterior, source: RandomSource, progress: bool) -> Release:
         """Release the sums and draw. Interrupted, it returns nothing and has spent its budget."""
-        as_it_is_now = RaveledModel.of(self.model, posterior.data)
+        as_it_is_now = RaveledModel.of(self.model, like(posterior.types, 1))
         return run(replace(self, raveled=as_it_is_now), posterior, source, progress)
 
     @cached_property
@@ -127,7 +128,7 @@ class ScorePlan(PlannedScores, RunsOnRecords):
     @property
     def least_error(self) -> float:
         """Error of means, in posterior standard deviations, that the noise has at best: from public numbers."""
-        return least_error(self.rule.mu, self.n, self.raveled.dimension)
+        return least_error(self.rule.noise, self.n, self.raveled.dimension)
 
     def __str__(self) -> str:
         method = self.describe()

@@ -151,18 +151,20 @@ class ScoreQuality(Quality):
         )
 
 
-def least_error(mu: float, n: int, size: int) -> float:
+def least_error(noise: float, n: int, size: int) -> float:
     """Error of a mean, in posterior standard deviations, if all but 60 % of μ² went into one sum that clips hardly any.
 
-    Whitened scores have a mean square length of the number of parameters; the noise is twice the clip over √0.6 μ.
+    Whitened scores have a mean square length of the number of parameters; ``noise`` is that of a sum with all of μ², in
+    clips.
     """
-    return 2 * math.sqrt(size) / (math.sqrt(0.6) * mu * math.sqrt(n))
+    return noise * math.sqrt(size) / (math.sqrt(0.6) * math.sqrt(n))
 
 
-def telling(features: np.ndarray, mu: float, n: int) -> float:
-    """About how many of ``n`` records carry the information, by the kurtosis of their ``features``, times μ."""
+def telling(features: np.ndarray, noise: float, n: int) -> float:
+    """About how many of ``n`` records carry the information, by the kurtosis of their ``features``, over half the noise
+    of a sum with all of μ², in clips: under substitution, times μ."""
     squares = np.sum(features**2, axis=1)
-    return float(mu * n * np.mean(squares) ** 2 / max(np.mean(squares**2), 1e-300))
+    return float(2 / noise * n * np.mean(squares) ** 2 / max(np.mean(squares**2), 1e-300))
 
 
 class Variances(NamedTuple):
@@ -179,11 +181,11 @@ class Variances(NamedTuple):
 
 
 def of_found(
-    found: Found, variances: Variances, bend: float, temperature: float, mu: float, failed: bool, unseen: int = 0
+    found: Found, variances: Variances, bend: float, temperature: float, noise: float, failed: bool, unseen: int = 0
 ) -> ScoreQuality:
     """From the end of a search: the variance that draws have beyond the posterior without privacy.
 
-    ``bend`` is what draws leave out of the likelihood's shape, ``mu`` what all releases have together.
+    ``bend`` is what draws leave out of the likelihood's shape, ``noise`` that of a sum with all of μ².
     """
     state, here, private = found.state, found.picture, variances.private
     prior = np.diag(here.prior_precision)
@@ -196,8 +198,8 @@ def of_found(
         worst_information=UNDESCRIBED if state.doubt is None else state.doubt.in_worst_direction,
         bend=bend,
         like_prior=float(like_prior),
-        least_error=(BLIND if found.blind else 1.0) * least_error(mu, found.n, len(private)),
-        telling=telling(here.features, mu, found.n),
+        least_error=(BLIND if found.blind else 1.0) * least_error(noise, found.n, len(private)),
+        telling=telling(here.features, noise, found.n),
         clipped=state.sums[-1].found.beyond if state.sums else 0.0,
         stages=len(state.surprises),
         failed=failed,

@@ -121,17 +121,30 @@ class Tails:
 
     def excess(self, clip: float) -> tuple[float, float, float]:
         """Mean and standard deviation of Σ(norm − clip)₊ less the simulated records' own, and the share beyond."""
-        over = self.n * self.share * np.mean(np.maximum(self.stretched - clip, 0.0), axis=1)[:, None, None]
-        norms = self.start * OUTSIDE
+        return tuple(float(part[0]) for part in self.excesses(np.array([clip])))  # type: ignore[return-value]
+
+    def excesses(self, clips: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """:meth:`excess` of several clips at once."""
+        taken, beyond = (part[:, :, None, None] for part in _beyond(self.stretched, clips))  # (clip, exponent, 1, 1)
+        own = self.n * self.share * _beyond(self.norms[None], clips)[0][:, 0]
+        more, outside = _beyond(self.start * OUTSIDE, clips)  # (clip, kind)
         outliers, outside = (
-            _with_none(SHARES[:, None] * np.mean(part, axis=1)) for part in (np.maximum(norms - clip, 0), norms > clip)
+            np.stack([_with_none(SHARES[:, None] * each) for each in part]) for part in (more, outside)
         )
-        over = over * FACTORS[:, None] + self.n * outliers
-        mean = float(np.sum(self.weights * over))
-        spread = float(np.sqrt(max(np.sum(self.weights * over**2) - mean**2, 0.0)))
-        own = self.n * self.share * float(np.mean(np.maximum(self.norms - clip, 0.0)))
-        beyond = self.share * np.mean(self.stretched > clip, axis=1)[:, None, None] * FACTORS[:, None] + outside
-        return mean - own, spread, float(np.sum(self.weights * beyond))
+        over = self.n * (self.share * taken * FACTORS[:, None] + outliers[:, None, None])
+        beyond = self.share * beyond * FACTORS[:, None] + outside[:, None, None]
+        mean, square, share = (np.sum(self.weights * part, axis=(1, 2, 3)) for part in (over, over**2, beyond))
+        return mean - own, np.sqrt(np.maximum(square - mean**2, 0.0)), share
+
+
+def _beyond(norms: np.ndarray, clips: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means over rows of norms, in order, of what exceeds each clip, and the shares that do: (clip, row)."""
+    sums = np.append(np.cumsum(norms[:, ::-1], axis=1)[:, ::-1], np.zeros((len(norms), 1)), axis=1)
+    count = norms.shape[1]
+    first = np.stack([np.searchsorted(row, clips, side="right") for row in norms], axis=1)  # (clip, row)
+    beyond = count - first
+    taken = np.take_along_axis(sums.T, first, axis=0) - clips[:, None] * beyond
+    return np.maximum(taken, 0.0) / count, beyond / count
 
 
 def _with_none(kinds: np.ndarray) -> np.ndarray:
@@ -143,11 +156,13 @@ def _with_none(kinds: np.ndarray) -> np.ndarray:
 def tail_direction(simulated: np.ndarray) -> np.ndarray:
     """The mean direction of the longest simulated vectors: of length 1 if all point the same way, 0 if all ways."""
     norms = np.linalg.norm(simulated, axis=1)
-    over = np.maximum(norms - np.quantile(norms, TAIL), 0.0)
-    return (over / np.maximum(norms, 1e-300)) @ simulated / max(np.sum(over), 1e-300)
+    over = norms - np.quantile(norms, TAIL)
+    far = over > 0
+    over, norms = over[far], norms[far]
+    return (over / np.maximum(norms, 1e-300)) @ simulated[far] / max(np.sum(over), 1e-300)
 
 
-def more_lost(norms: np.ndarray, clip: float) -> np.ndarray:
+def more_lost(norms: np.ndarray, clip: float | np.ndarray) -> np.ndarray:
     """What the clip would take in addition of vectors with these norms if all were ``LENGTH`` longer, over norms."""
     more = np.maximum((1 + LENGTH) * norms - clip, 0.0) - np.maximum(norms - clip, 0.0)
     return more / np.maximum(norms, 1e-300)
@@ -186,20 +201,24 @@ def choose(
     total_harm = np.sum(harm**2)
     spread = np.sum((harm @ tail_direction(simulated)) ** 2) + ASIDE * total_harm / simulated.shape[1]
     simulated = simulated[:ROWS]
-    norms, harmed = np.linalg.norm(simulated, axis=1), simulated @ harm.T if shrinks else simulated
+    norms = np.linalg.norm(simulated, axis=1)
     low = max(np.quantile(norms, least), 1e-12)
-    best, least_harm = Radius(float(low), 0.0, 0.0, 0.0), np.inf
-    for clip in np.geomspace(low, max(2 * np.max(norms), tails.edges[-2]), CANDIDATES):
-        excess, doubt, beyond = tails.excess(clip)
-        kept = np.minimum(clip / np.maximum(norms, 1e-300), 1.0)
-        lost = tails.n / len(norms) * ((1 - kept) @ harmed)
-        longer = tails.n / len(norms) * (more_lost(norms, clip) @ harmed)
-        bias = spread * ((UNFORESEEN * excess) ** 2 + doubt**2) + FORESEEN**2 * (lost @ lost) + longer @ longer
-        taken = max(tails.n * float(np.mean(np.maximum(norms - clip, 0.0))) + excess, 0.0)
-        bias += (lopsided * taken) ** 2 * total_harm / simulated.shape[1]
-        total = total_harm * (noise * clip) ** 2 + bias
-        if shrinks:
-            total /= (kept @ norms**2 / np.sum(norms**2)) ** 2
-        if total < least_harm:
-            best, least_harm = Radius(float(clip), excess, doubt, beyond, taken), total
-    return best
+    clips = np.geomspace(low, max(2 * np.max(norms), tails.edges[-2]), CANDIDATES)
+    far = (1 + LENGTH) * norms > low  # of the others no candidate takes anything
+    squares, rows, norms = np.sum(norms**2), len(norms), norms[far]
+    harmed = simulated[far] @ harm.T if shrinks else simulated[far]
+    cut = 1 - np.minimum(clips[:, None] / np.maximum(norms, 1e-300), 1.0)  # (clip, vector)
+    lost = tails.n / rows * (cut @ harmed)
+    longer = tails.n / rows * (more_lost(norms, clips[:, None]) @ harmed)
+    excess, doubt, beyond = tails.excesses(clips)
+    bias = spread * ((UNFORESEEN * excess) ** 2 + doubt**2)
+    bias += FORESEEN**2 * np.sum(lost**2, axis=1) + np.sum(longer**2, axis=1)
+    taken = np.maximum(tails.n / rows * np.sum(cut * norms, axis=1) + excess, 0.0)
+    bias += (lopsided * taken) ** 2 * total_harm / simulated.shape[1]
+    total = total_harm * (noise * clips) ** 2 + bias
+    if shrinks:
+        total /= (1 - cut @ norms**2 / squares) ** 2
+    if not np.any(total < np.inf):
+        return Radius(float(low), 0.0, 0.0, 0.0)
+    best = int(np.argmin(np.where(np.isnan(total), np.inf, total)))
+    return Radius(*(float(part[best]) for part in (clips, excess, doubt, beyond, taken)))

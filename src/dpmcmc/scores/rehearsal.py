@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from dpmcmc.models.base import has
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import GaussianFilter
+from dpmcmc.programs import kept_programs
 from dpmcmc.randomness import RandomSource
 from dpmcmc.scores.plan import PlannedScores
 from dpmcmc.scores.quality import NOISY, ScoreQuality
@@ -24,6 +25,7 @@ or have longer tails, or go together, and public knowledge does not say so."""
 SIGNAL = 0.2  # how far from the start, over draws of the prior, records are simulated
 
 
+@kept_programs()
 def rehearse(plan: PlannedScores, seed: int = 0) -> tuple[ScoreQuality, ...]:
     """Whole runs on simulated records, or on the public data; none for models that do not simulate, without those.
 
@@ -36,7 +38,8 @@ def rehearse(plan: PlannedScores, seed: int = 0) -> tuple[ScoreQuality, ...]:
         with jax.enable_x64(True):
             records = _records(plan, jax.random.key(seed + trial))
         count = jax.tree.leaves(records)[0].shape[0]
-        rule = GaussianFilter.of_mu(plan.rule.mu * math.sqrt(plan.n / count), plan.rule.most_releases)
+        mu = plan.rule.mu * math.sqrt(plan.n / count)
+        rule = GaussianFilter.of_mu(mu, plan.rule.most_releases, plan.rule.relation)
         posterior = Posterior(plan.model, jax.device_get(records), plan.temperature)
         runs.append(release_sums(plan, posterior, RandomSource(seed + trial), rule).quality)
     return tuple(sorted(runs, key=lambda quality: quality.mean_error))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -24,12 +22,13 @@ from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
 from dpmcmc.scores import bent, matrices, vectors
+from dpmcmc.scores.ahead import Types, compile_ahead
 from dpmcmc.scores.curve import RECORDS, Curve, Density, enough, power_between
 from dpmcmc.scores.description import describe
 from dpmcmc.scores.foresight import FEW, Foresight, SimulatedRecords
 from dpmcmc.scores.marginals import BINS, Marginals
 from dpmcmc.scores.normality import over_draws
-from dpmcmc.scores.picture import normal_prior, picture
+from dpmcmc.scores.picture import normal_prior
 from dpmcmc.scores.plan import PlannedScores
 from dpmcmc.scores.quality import ScoreQuality, Variances, of_found
 from dpmcmc.scores.rare import as_far_as_seen, unseen_rows
@@ -64,8 +63,7 @@ def run(plan: PlannedScores, posterior: Posterior, source: RandomSource, show: b
     else:
         made = drawn.reshape(plan.chains, plan.draws, -1)
     source.advance()
-    with jax.enable_x64(True):
-        positions = jax.device_get(jax.vmap(jax.vmap(plan.raveled.unravel))(jnp.asarray(made)))
+    positions = plan.raveled.positions(made)
     method = plan.describe()
     return Release(
         draws=named_draws(positions),
@@ -89,7 +87,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         keys = source.random_words("noise", (rule.most_releases, *stream.KEY_SHAPE))
         public = int(source.random_words("public", (1,))[0] >> 1)
         source.advance()  # no noise is ever drawn twice
-        reader = Reader(plan.raveled, posterior.on_device(), rule, keys)
+        reader = Reader(plan.raveled, posterior, rule, keys)
         rng = np.random.default_rng(public)
         foresight, theta, unseen = _prepared(plan, reader, rng, jax.random.key(public))
         found, failed = Stages(plan.raveled, reader, foresight).run(theta)
@@ -107,7 +105,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         exact = matrices.power(tells + found.picture.prior_precision, -1, 1e-14)
         variances = Variances(np.diag(private), np.diag(exact), np.diag(mostly) / np.diag(private))
         curve, drawn = None, None
-        quality = of_found(found, variances, shape.bend, plan.temperature, reader.mu, failed, unseen)
+        quality = of_found(found, variances, shape.bend, plan.temperature, reader.noise, failed, unseen)
         bends = shape.bend > BENT or normal_prior(plan.raveled) is not None
         if bends and replace(quality, bend=0.0).verdict != NOT_USABLE:  # else draws are of no use anyway
             seed = int(source.random_words("draws", (1,))[0] >> 1)
@@ -116,7 +114,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
             if followed is not None:
                 (of_draws, curve, drawn), left_out = followed, 0.0
                 variances = of_draws._replace(typical=variances.typical)
-            quality = of_found(found, variances, left_out, plan.temperature, reader.mu, failed, unseen)
+            quality = of_found(found, variances, left_out, plan.temperature, reader.noise, failed, unseen)
     precision, weighted = tuple(map(tuple, said.precision.tolist())), tuple(said.weighted.tolist())
     return Outcome(ScoreSums(precision, weighted, tuple(found.state.theta.tolist()), curve), quality, drawn)
 
@@ -167,7 +165,8 @@ def _prepared(
     covariates have values that were not seen."""
     if has(plan.model, "simulate"):
         with ThreadPoolExecutor(1) as meanwhile:
-            meanwhile.submit(_compiled, plan.raveled)
+            width = covariate_count(plan.raveled, plan.model) if has(plan.model, "covariates") else 0
+            meanwhile.submit(compile_ahead, plan.raveled, Types(reader.types), MANY, width)
             x, alike, marginals = _described(plan, reader, rng)
         rows = None if marginals is None else unseen_rows(x, marginals)
         count = 0 if marginals is None else sum(map(bool, marginals.unseen))
@@ -175,24 +174,6 @@ def _prepared(
     public = None if plan.public_data is None else jax.tree.map(jnp.asarray, plan.public_data)
     theta = _begin(plan, public, key)
     return of_sizes(reader, theta, rng, MANY), theta, 0
-
-
-@lru_cache(maxsize=64)
-def _compiled(raveled: RaveledModel) -> None:
-    """Run once, on covariates that mean nothing, what simulated records are used for: it is compiled then.
-
-    Only time depends on it, so whatever goes wrong here does so again, and is told, where it matters.
-    """
-    model: Any = raveled.model
-    with suppress(Exception), jax.enable_x64(True):
-        key, count = jax.random.key(0), covariate_count(raveled, model) if has(model, "covariates") else 0
-        foresight = SimulatedRecords(raveled, key, np.random.default_rng(0).uniform(-1, 1, (MANY, count)))
-        theta = np.asarray(raveled.ravel(start(model, key)))
-        identity = np.eye(len(theta))
-        here = picture(foresight.at(theta), identity, MANY)
-        foresight.clipped(here, theta, 1.0)
-        foresight.bent(here, theta, 1.0)
-        foresight.curved((theta, theta), identity).numbers(identity)
 
 
 def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) -> tuple[Any, Any, Marginals | None]:
@@ -220,14 +201,14 @@ def _described(plan: PlannedScores, reader: Reader, rng: np.random.Generator) ->
 
 def _begin(plan: PlannedScores, records: Any, key: Any) -> np.ndarray:
     """Where a search begins: at the model's start, or where it explains public or released outcomes best."""
-    theta = np.asarray(plan.raveled.ravel(start(plan.model, key)))
+    theta = plan.raveled.flat(start(plan.model, key))
     if records is None or isinstance(plan.model, WithInit):
         return theta
     cost = vectors.fit_of(plan.raveled)
-    weight = jnp.asarray(float(min(plan.n, FEW)))
+    weight = np.float64(min(plan.n, FEW))
 
     def value(at: np.ndarray) -> tuple[float, np.ndarray]:
-        found, slope = cost(jnp.asarray(at), records, weight)
+        found, slope = cost(at, records, weight)
         return float(found), np.asarray(slope)
 
     found = np.asarray(minimize(value, theta, jac=True, method="L-BFGS-B", options={"maxiter": 200}).x)

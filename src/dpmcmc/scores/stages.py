@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.stats import chi2
 
@@ -141,7 +140,7 @@ class Stages:
         A scout that goes out of reach does not know where records come from, so it has no use for their curvatures.
         """
         here = self._picture(state)
-        arguments = (jnp.asarray(here.theta), jnp.asarray(here.root))
+        arguments = (here.theta, here.root)
         earlier, blind = tails(near(state.sums, here, self.n)), self.foresight.blind
         found = measure(self.reader, vectors.scores, arguments, here.features, shares, here.harm, earlier, blind)
         if aim is not None:

@@ -10,7 +10,6 @@ Reference: docs/theory/score-release.md, "Models that do not simulate".
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from dpmcmc.raveled import RaveledModel
@@ -79,7 +78,7 @@ def of_sizes(reader: Reader, theta: np.ndarray, rng: np.random.Generator, count:
 def _means(reader: Reader, theta: np.ndarray, least: np.ndarray, which: np.ndarray) -> np.ndarray:
     """Of the curvatures of some parameters, over the records in bins that stand out; NaN if that is the lowest only."""
     edges = FACTOR ** np.arange(BINS - 1)
-    arguments = (jnp.asarray(theta), jnp.asarray(np.diag(1 / least)[which]))
+    arguments = (theta, np.diag(1 / least)[which])
     table = np.tile(edges, (int(which.sum()), 1))
     counts, std = reader.number_counts(vectors.own_curvatures, arguments, table, SIZE_SHARE)
     kept = np.where(counts > STANDS_OUT * std, counts, 0.0)

@@ -8,9 +8,9 @@ import numpy as np
 
 from dpmcmc.scores import matrices
 from dpmcmc.scores.foresight import Foresight
-from dpmcmc.scores.measure import Measured, clipped
+from dpmcmc.scores.measure import Measured
 from dpmcmc.scores.picture import Picture
-from dpmcmc.scores.radius import ASIDE, FORESEEN, more_lost
+from dpmcmc.scores.radius import ASIDE, FORESEEN, LENGTH, more_lost
 
 ITERATIONS, HALVINGS = 25, 5
 NOTHING_KNOWN = 1e-13  # of the precision along a direction, over the largest
@@ -77,16 +77,19 @@ def expected(picture: Picture, found: Measured, n: int) -> Expected:
     """By simulated records. Scores average to zero and minus the Hessian is their derivative: only the clip's part is
     simulated."""
     features = found.as_seen(picture.features)
-    lost = features / found.clip - clipped(features, found.clip)
-    mean, tail, size = lost.mean(axis=0), picture.tail, len(picture.theta)
+    norms, rows = np.linalg.norm(features, axis=1), len(features)
+    far = (1 + LENGTH) * norms > found.clip  # the clip takes nothing of the others
+    features, norms = features[far], norms[far]
+    lost = features / found.clip - features / np.maximum(norms, found.clip)[:, None]
+    mean, tail, size = lost.sum(axis=0) / rows, picture.tail, len(picture.theta)
     even = np.eye(size) / size
     shared = (FORESEEN * n) ** 2 * (np.outer(mean, mean) + mean @ mean * even) / 2
     shared += found.unseen**2 * (np.outer(tail, tail) + ASIDE * even)
-    longer = n / found.clip * (more_lost(np.linalg.norm(features, axis=1), found.clip) @ features) / len(features)
+    longer = n / found.clip * (more_lost(norms, found.clip) @ features) / rows
     shared += np.outer(longer, longer)
     shared += found.aside**2 * np.eye(size)
     shared *= found.caution**2
-    shortened = lost.T @ picture.scores / len(lost)
+    shortened = lost.T @ picture.scores[far] / rows
     if found.lengths is not None:  # the information is the mean product of features and scores, whatever their lengths
         shortened *= found.lengths.shared(picture.features)
     return Expected(

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.stats import multivariate_t
 
@@ -67,7 +66,7 @@ class Target:
         self._log_prior = vectors.log_priors(model)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
-        prior = np.asarray(self._log_prior(jnp.asarray(theta)))
+        prior = np.asarray(self._log_prior(theta))
         value = prior - 0.5 * np.sum((theta @ self.precision) * theta, axis=1) + theta @ self.weighted
         return np.where(np.isfinite(value), value, -np.inf)
 
@@ -75,7 +74,7 @@ class Target:
         """The mode and the covariance there, by Newton's method with step halving."""
         theta = self.start
         for _ in range(100):
-            _, slope, hessian = (np.nan_to_num(np.asarray(x)) for x in vectors.prior_at(self.model)(jnp.asarray(theta)))
+            _, slope, hessian = (np.nan_to_num(np.asarray(x)) for x in vectors.prior_at(self.model)(theta))
             gradient = slope + self.weighted - self.precision @ theta
             covariance = matrices.power(self.precision + matrices.positive(-hessian), -1, 1e-12)
             steps = theta + 0.5 ** np.arange(12)[:, None] * (covariance @ gradient)

@@ -18,7 +18,7 @@ from dpmcmc.models.base import PyTree, has
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores.matrices import triangle
 
-Arguments = tuple[Array, Array]
+Arguments = tuple[Any, Any]
 Vectors = Callable[[RaveledModel, Arguments, PyTree], Array]
 """(model, public arguments, block of records) → one row a record."""
 

@@ -15,8 +15,8 @@ from dpmcmc.privacy.events import BarkerBit
 class Barker(FullDataTest):
     """Accept with probability 1 / (1 + e^{−t}).
 
-    Guarantee: one :class:`~dpmcmc.privacy.BarkerBit` a decision, shift²/8-zCDP, under substitution of one record; the
-    chain targets the posterior exactly where nothing is clipped.
+    Guarantee: one :class:`~dpmcmc.privacy.BarkerBit` a decision, shift²/8-zCDP, under substitution (shift 2c) or
+    zero-out (shift c) of one record; the chain targets the posterior exactly where nothing is clipped.
 
     Reference: Barker (1965) for the test; docs/theory/accept-bit.md for the cost of its bit.
     """
@@ -27,4 +27,4 @@ class Barker(FullDataTest):
         return jnp.where(t >= 0, likely, rare), jnp.where(t >= 0, rare, likely)
 
     def event_at(self, shift: float) -> BarkerBit:
-        return BarkerBit(shift)
+        return BarkerBit(shift, self.relation)

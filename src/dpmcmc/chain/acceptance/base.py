@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,11 +11,13 @@ from jax import Array
 
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.mechanisms import coin
+from dpmcmc.mechanisms.blocks import in_blocks
 from dpmcmc.mechanisms.clip import Clip, as_clip
 from dpmcmc.mechanisms.fixed_point import LEVELS, SMALLEST_BOUND, integer_sum, statistic
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event
+from dpmcmc.privacy.relations import SUBSTITUTION, check_relation, reach
 
 RandomWords = dict[str, Array]
 
@@ -25,6 +27,12 @@ class Decision(NamedTuple):
 
     accepted: Array
     cache: PyTree
+
+
+class Known(NamedTuple):
+    """A total over records that are elsewhere, in the place of the records: private."""
+
+    total: Array
 
 
 class Acceptance(Protocol):
@@ -63,13 +71,14 @@ class FullDataTest:
     """A test on all records whose bit has a known probability at every value of t.
 
     t = temperature·Σ clip(log p(xᵢ|θ') − log p(xᵢ|θ)) + public, and the bit is Bernoulli(``probabilities``(t)[0]). A
-    test with noise takes t less a public number, its ``statistic``.
+    test with noise takes t less a public number, its ``statistic``. ``relation`` is set by the budget that pays for it.
     """
 
     clip: Any
-    relation: ClassVar[str] = "substitution"
+    relation: str = field(default=SUBSTITUTION, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_relation(f"{type(self).__name__}: relation", self.relation)
         object.__setattr__(self, "clip", as_clip(self.clip))
 
     def probabilities(self, t: Array) -> tuple[Array, Array]:
@@ -84,7 +93,9 @@ class FullDataTest:
         constant = self.clip.constant
         if constant is None:
             return None
-        return self.event_at(float(2 * temperature * np.maximum(constant, SMALLEST_BOUND / temperature)))
+        return self.event_at(
+            float(reach(self.relation) * temperature * np.maximum(constant, SMALLEST_BOUND / temperature))
+        )
 
     def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
         return {"coin": coin.BITS_SHAPE}
@@ -97,16 +108,35 @@ class FullDataTest:
         return jnp.maximum(clip.bound(model, here, there), SMALLEST_BOUND / temperature)
 
     def shift(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
-        return 2 * temperature * self.bound(model, temperature, here, there)  # one record: from −c to c
+        # one record: from −c to c, or from nothing to c
+        return reach(self.relation) * temperature * self.bound(model, temperature, here, there)
 
     def prepare(self, posterior: Posterior, position: PyTree) -> Array:
-        return posterior.record_log_likelihoods(position)
+        return jnp.zeros(0) if isinstance(posterior.data, Known) else posterior.record_log_likelihoods(position)
+
+    def asks(self, model: ModelLike, temperature: float, here: PyTree, move: Move) -> PyTree:
+        """What a total over records that are elsewhere needs to know: public."""
+        return here, move.position, self.bound(model, temperature, here, move.position)
+
+    def block_total(self, model: ModelLike, block: PyTree, count: Array, asked: PyTree) -> Array:
+        """The clipped sum in whole units over the first ``count`` records of a block. Private."""
+        here, there, bound = asked
+
+        def add(records: PyTree, counted: Array) -> Array:
+            few = Posterior(model, records)
+            ratios = few.record_log_likelihoods(there) - few.record_log_likelihoods(here)
+            return integer_sum(jnp.where(counted, ratios, 0), bound)
+
+        return in_blocks(add, block, count)
 
     def total(self, posterior: Posterior, cache: Array, here: PyTree, move: Move) -> tuple[Array, Array, Array]:
         """The clipped sum in whole units, the unit, and the per-record log likelihoods at the proposed position."""
-        there = posterior.record_log_likelihoods(move.position)
         bound = self.bound(posterior.model, posterior.temperature, here, move.position)
-        return integer_sum(there - cache, bound), posterior.temperature * bound / LEVELS, there
+        unit = posterior.temperature * bound / LEVELS
+        if isinstance(posterior.data, Known):
+            return posterior.data.total, unit, cache
+        there = posterior.record_log_likelihoods(move.position)
+        return integer_sum(there - cache, bound), unit, there
 
     def statistic(
         self, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array

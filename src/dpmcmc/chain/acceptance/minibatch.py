@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +26,6 @@ class MinibatchTest:
     """
 
     batch: int
-    relation: ClassVar[str] = "substitution"
 
     def __post_init__(self) -> None:
         whole(f"{type(self).__name__}: batch", self.batch)

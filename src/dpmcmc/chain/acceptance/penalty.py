@@ -18,6 +18,7 @@ from dpmcmc.mechanisms.fixed_point import LEVELS, MOST_UNITS, statistic
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Gaussian, PenaltyBit
+from dpmcmc.privacy.relations import reach
 
 SMALLEST_STD = 0.05
 
@@ -36,8 +37,8 @@ class Penalty(FullDataTest):
     The noise is never released, so it is integrated out: the bit is drawn from its probability
     Φ(t/σ − σ/2) + e^t Φ(−t/σ − σ/2), one comparison and no Gaussian sampler.
 
-    Guarantee: one :class:`~dpmcmc.privacy.PenaltyBit` a decision under substitution of one record; the chain targets
-    the posterior exactly where nothing is clipped.
+    Guarantee: one :class:`~dpmcmc.privacy.PenaltyBit` a decision under substitution or zero-out of one record; the
+    chain targets the posterior exactly where nothing is clipped.
 
     Reference: Ceperley & Dewing (1999); Yıldırım & Ermiş (2019); docs/theory/accept-bit.md for the cost of its bit.
     """
@@ -59,7 +60,7 @@ class Penalty(FullDataTest):
         return penalty_probabilities(t, self.std)
 
     def event_at(self, shift: float) -> PenaltyBit:
-        return PenaltyBit(shift, self.std)
+        return PenaltyBit(shift, self.std, self.relation)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ class ProportionalPenalty(FullDataTest):
     Choose it to compare with published results, which have this form (τ of Räisä is noise_multiplier/√n), or for a
     fixed number of decisions with a clip that varies. Else take :class:`Penalty` or Barker, whose bits cost less.
     Guarantee: one :class:`~dpmcmc.privacy.Gaussian` of this noise multiplier a decision (the bit is a function of the
-    noisy t), under substitution of one record; exact where nothing is clipped, as the way back has the same noise.
+    noisy t), under substitution or zero-out of one record; exact where nothing is clipped, as the way back has the same
+    noise.
     Reference: Räisä (2021), Theorem 3.2; docs/theory/accept-bit.md, Lemma 3 (iv).
     """
 
@@ -83,16 +85,16 @@ class ProportionalPenalty(FullDataTest):
         positive("ProportionalPenalty: noise_multiplier", self.noise_multiplier)
 
     def event_at(self, shift: float) -> Gaussian:
-        return Gaussian(self.noise_multiplier)
+        return Gaussian(self.noise_multiplier, self.relation)
 
     def event(self, n: int, temperature: float) -> Gaussian:
-        return Gaussian(self.noise_multiplier)
+        return Gaussian(self.noise_multiplier, self.relation)
 
     def std(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
         """The noise's standard deviation for this move: public."""
         shift = self.shift(model, temperature, here, there)
         std = jnp.maximum(self.noise_multiplier * (1 + 1e-6) * shift, SMALLEST_STD)  # the sum may round otherwise
-        return in_range(std, shift / (2 * LEVELS))
+        return in_range(std, shift / (reach(self.relation) * LEVELS))
 
     def statistic(
         self, posterior: Posterior, cache: Array, here: PyTree, move: Move, public: Array

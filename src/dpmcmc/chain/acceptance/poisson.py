@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -55,7 +54,6 @@ class PoissonBarker:
 
     bound: float
     rate: float | None = None
-    relation: ClassVar[str] = "substitution"
 
     def __post_init__(self) -> None:
         positive("PoissonBarker: bound", self.bound)

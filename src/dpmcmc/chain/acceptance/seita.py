@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -41,7 +40,6 @@ class GrowingBatch:
     batch: int
     noise_variance: float = 1.0
     passes: int = 1000
-    relation: ClassVar[str] = "substitution"
 
     def __post_init__(self) -> None:
         whole("GrowingBatch: batch", self.batch, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,6 @@ class PoissonMinibatch:
     """
 
     constants: float | Callable[[PyTree], Any]
-    relation: ClassVar[str] = "substitution"
 
     def __post_init__(self) -> None:
         if not callable(self.constants) or isinstance(self.constants, type):

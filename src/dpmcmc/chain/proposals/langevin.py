@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -20,6 +20,7 @@ from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum, record_gradients
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event
+from dpmcmc.privacy.relations import SUBSTITUTION
 
 DRIFT = {"right": 0.5, "heikkila2019": 1.0}
 
@@ -36,9 +37,9 @@ class Langevin:
     or "heikkila2019" for the drift η·∇ with noise variance η (theirs over N: step = η/N), which samples the *squared*
     posterior.
 
-    Guarantee: one Gaussian release (over a batch: subsampled) a move under substitution of one record. There is no
-    exactness: steps are of finite size, gradients are clipped, and a batch adds noise of its own; the target is right
-    in the limit of small steps where nothing is clipped.
+    Guarantee: one Gaussian release (over a batch: subsampled) a move under substitution of one record, over all records
+    also under zero-out. There is no exactness: steps are of finite size, gradients are clipped, and a batch adds noise
+    of its own; the target is right in the limit of small steps where nothing is clipped.
 
     Choose it for large data where one gradient over a batch is all a step can afford.
 
@@ -49,6 +50,7 @@ class Langevin:
     clip: float
     batch: int | None = None
     variant: str = "right"
+    relation: str = field(default=SUBSTITUTION, kw_only=True)
 
     def __post_init__(self) -> None:
         positive("Langevin: step", self.step)
@@ -67,7 +69,7 @@ class Langevin:
         return DRIFT[self.variant] * self.step * temperature * (1.0 if self.batch is None else n / self.batch)
 
     def _sum(self, n: int, temperature: float) -> GaussianSum:
-        return GaussianSum(self.clip, math.sqrt(self.step) / self._gain(n, temperature))
+        return GaussianSum(self.clip, math.sqrt(self.step) / self._gain(n, temperature), self.relation)
 
     def event(self, n: int, temperature: float) -> Event:
         return self._sum(n, temperature).event(n, self.batch)

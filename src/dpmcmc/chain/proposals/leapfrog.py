@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -19,6 +19,7 @@ from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, Repeat
+from dpmcmc.privacy.relations import SUBSTITUTION
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Leapfrog:
     """``steps`` leapfrog steps of size ``step`` from a fresh momentum N(0, ``mass``), along noisy clipped gradients.
 
     Per-record gradients are clipped at L2 norm ``clip`` and summed with Gaussian noise of ``noise_multiplier`` times
-    the sensitivity 2·``clip``; the sum is tempered, the prior's gradient added as it is. ``mass`` is None (identity),
-    one number per parameter, or a symmetric positive definite matrix.
+    the sensitivity, 2·``clip`` (under zero-out ``clip``); the sum is tempered, the prior's gradient added as it is.
+    ``mass`` is None (identity), one number per parameter, or a symmetric positive definite matrix.
 
     Clipping and noise bend the path, not the target: with an exact test the chain is exact whatever they are, because
     a path and its reverse read the same gradients with the same noise (docs/theory/dp-hmc.md).
@@ -37,7 +38,7 @@ class Leapfrog:
     begin by a gradient.
 
     Guarantee: ``steps`` + 1 Gaussian releases a proposal (``steps`` with ``reuse_gradient``, the first proposal
-    included) under substitution of one record; the test pays for its own bit.
+    included) under substitution or zero-out of one record; the test pays for its own bit.
 
     Choose it where the posterior has many dimensions and the budget pays for several gradients a decision; at ε about 1
     a random walk is usually the better buy.
@@ -52,6 +53,7 @@ class Leapfrog:
     noise_multiplier: float
     mass: Any = None
     reuse_gradient: bool = False
+    relation: str = field(default=SUBSTITUTION, kw_only=True)
 
     def __post_init__(self) -> None:
         positive("Leapfrog: step", self.step)
@@ -75,7 +77,7 @@ class Leapfrog:
         return f"{self.steps} leapfrog steps of {self.step:.4g} along gradients clipped at {self.clip:.4g}"
 
     def _sum(self) -> GaussianSum:
-        return GaussianSum.of_multiplier(self.clip, self.noise_multiplier)
+        return GaussianSum.of_multiplier(self.clip, self.noise_multiplier, self.relation)
 
     @property
     def gradients(self) -> int:

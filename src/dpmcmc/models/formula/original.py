@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dpmcmc.diagnostics import arviz, quietly
+from dpmcmc.diagnostics import arviz, summary
 from dpmcmc.models.formula.design import Design
 from dpmcmc.models.groups import deviation, log_spread
 from dpmcmc.models.regression import Regression
+from dpmcmc.notebook import plotted
 
 _FEWEST = 4  # draws that a summary can be made of
 
@@ -61,7 +62,7 @@ class OriginalScale:
     @classmethod
     def of(cls, release: Any, draws: dict[str, np.ndarray]) -> OriginalScale:
         verdict = f"Verdict of the release: {release.quality.verdict}. {release.quality.reason}"
-        return cls(draws, verdict, dict(release.to_arviz().posterior.attrs))
+        return cls(draws, verdict, release.attributes())
 
     def to_arviz(self) -> Any:
         """ArviZ InferenceData, with the guarantee and the verdict of the release in its attributes."""
@@ -69,10 +70,11 @@ class OriginalScale:
 
     def summary(self) -> Any:
         """Means, standard deviations and 90 % intervals as a data frame."""
-        with quietly() as az:
-            table = az.summary(self.to_arviz().posterior, kind="stats", hdi_prob=0.9, round_to="none")
-        rows = [row for name in self.draws for row in table.index if row == name or row.startswith(f"{name}[")]
-        return table.loc[list(dict.fromkeys(rows)), ["mean", "sd", "hdi_5%", "hdi_95%"]]
+        return summary(self.draws)
+
+    def plot(self, kind: str = "forest", names: Sequence[str] | None = None) -> Any:
+        """A picture of the coefficients, "forest" or "densities": see :meth:`dpmcmc.Release.plot`."""
+        return plotted(self.draws, kind, names)
 
     def __str__(self) -> str:
         if next(iter(self.draws.values())).shape[1] < _FEWEST:

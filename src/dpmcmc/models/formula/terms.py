@@ -73,8 +73,8 @@ def _parsed(formula: str) -> Any:
         raise ImportError("formulas are read by formulaic: pip install 'dpmcmc[formula]'") from None
     try:
         return Formula(formula)
-    except FormulaicError as error:
-        why = str(error).splitlines()[0]
+    except (FormulaicError, SyntaxError, ValueError, RecursionError) as error:  # it has Python parse what is in brackets
+        why = next(iter(str(error).splitlines()), type(error).__name__)
         raise ValueError(f"the formula {formula!r} cannot be read ({why}): write one {_EXAMPLE}") from None
 
 

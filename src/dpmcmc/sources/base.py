@@ -1,0 +1,182 @@
+"""What all sources of records have in common: blocks of one size, in one order, and sums of whole numbers over them.
+
+Block j holds records j·B to (j + 1)·B − 1 wherever they are stored, and B follows from the types of one record. The
+last block is filled up with copies of its first record, and programs are told how many count. So the same program sees
+the same block in every layout, and as whole numbers are added exactly, the total is the same to the last bit.
+
+Reference: docs/theory/isolation.md, "Blocks".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import jax
+import numpy as np
+
+PyTree = Any
+
+MOST_RECORDS = 10**11
+"""Up to so many, no total of whole numbers of up to 2^25 a record leaves 64 bits, public terms of 2^62 included."""
+
+LARGEST_BLOCK, SMALLEST_BLOCK = 2**16, 2**9  # records
+BLOCK_BYTES = 2**23
+
+MARK_BYTES = 16
+
+Program = Callable[[PyTree, int, PyTree], np.ndarray]
+"""(a block of B records, how many of them count, public arguments) → a vector of 64-bit whole numbers."""
+
+
+class SourceError(RuntimeError):
+    """Records that cannot be read, or are no longer what they were. The message holds no value of a record."""
+
+
+@runtime_checkable
+class Records(Protocol):
+    """Private records, wherever they are. Nothing but totals over all of them, and keyed hashes, leaves a source."""
+
+    @property
+    def n(self) -> int:
+        """How many there are: public."""
+
+    @property
+    def types(self) -> PyTree:
+        """Shapes and types of one record, as ``jax.ShapeDtypeStruct``: public."""
+
+    def total(self, program: Program, arguments: PyTree = ()) -> np.ndarray:
+        """Σ ``program``(block, count, arguments) over all blocks, exactly: the same for every layout. Private."""
+
+    def marks(self, key: str) -> tuple[str, ...]:
+        """A keyed hash of every array, in order: the same for every layout."""
+
+
+def is_records(data: Any) -> bool:
+    """Whether data are a source, and not arrays (a data frame has neither of these)."""
+    return hasattr(data, "total") and hasattr(data, "marks")
+
+
+def like(types: PyTree, rows: int) -> PyTree:
+    """Types of ``rows`` records."""
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((rows, *leaf.shape), leaf.dtype), types)
+
+
+def block_rows(types: PyTree) -> int:
+    """B: a power of two, as many records as have about 8 MB together."""
+    size = sum(int(np.prod(leaf.shape, dtype=np.int64)) * leaf.dtype.itemsize for leaf in jax.tree.leaves(types))
+    most = max(BLOCK_BYTES // max(size, 1), 1)
+    return int(min(max(2 ** (most.bit_length() - 1), SMALLEST_BLOCK), LARGEST_BLOCK))
+
+
+class Block(NamedTuple):
+    """B records, the first ``counted`` of which are the source's."""
+
+    records: PyTree
+    counted: int
+
+
+def filled(records: PyTree, rows: int) -> PyTree:
+    """Up to ``rows`` records with copies of the first: a value that the program sees anyway."""
+    return jax.tree.map(
+        lambda leaf: leaf if len(leaf) == rows else np.concatenate([leaf, np.repeat(leaf[:1], rows - len(leaf), 0)]),
+        records,
+    )
+
+
+class Local(ABC):
+    """A source whose blocks come to this process one after the other."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def types(self) -> PyTree: ...
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """All blocks in order. Private."""
+
+    def total(self, program: Program, arguments: PyTree = ()) -> np.ndarray:
+        """Σ ``program``(block, count, arguments) over all blocks, exactly. Private."""
+        return total_of(self.blocks(), program, arguments)
+
+    def marks(self, key: str) -> tuple[str, ...]:
+        found = [marks_of(block, key) for block in self.blocks()]
+        return joined(self.types, self.n, found, key)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n={self.n}, records not shown)"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{type(self).__name__} holds private records and cannot be pickled; save the Release instead")
+
+
+THREADS = min(2, os.cpu_count() or 1)
+"""That run programs: one reads or copies while another computes."""
+
+
+def total_of(blocks: Iterable[Block], program: Program, arguments: PyTree, threads: int = THREADS) -> np.ndarray:
+    """Σ program(block) on a few threads; while they compute, the next block is read, and not more."""
+    blocks = iter(blocks)
+    first, second = next(blocks, None), next(blocks, None)
+    if first is None:
+        raise SourceError("there are no records to add up")
+    if second is None:
+        return program(first.records, first.counted, arguments)
+    total: np.ndarray | None = None
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[np.ndarray]] = deque()
+
+        def add() -> None:
+            nonlocal total
+            one = waiting.popleft().result()
+            total = one if total is None else total + one
+
+        for block in _chained(first, second, blocks):
+            waiting.append(pool.submit(program, block.records, block.counted, arguments))
+            if len(waiting) > threads:
+                add()
+        while waiting:
+            add()
+    assert total is not None
+    return total
+
+
+def _chained(first: Block, second: Block, others: Iterator[Block]) -> Iterator[Block]:
+    yield first
+    yield second
+    yield from others
+
+
+def marks_of(block: Block, key: str) -> list[bytes]:
+    """A keyed hash of each array of a block, without what fills it up."""
+    leaves = jax.tree.leaves(block.records)
+    return [
+        hashlib.blake2b(
+            np.ascontiguousarray(leaf[: block.counted]).data, key=bytes.fromhex(key), digest_size=MARK_BYTES
+        ).digest()
+        for leaf in leaves
+    ]
+
+
+def joined(types: PyTree, n: int, marks: list[list[bytes]], key: str) -> tuple[str, ...]:
+    """One hash for every array, of its name, type and shape and of the hashes of all its blocks."""
+    named, _ = jax.tree_util.tree_flatten_with_path(types)
+    found = []
+    for at, (path, leaf) in enumerate(named):
+        digest = hashlib.blake2b(key=bytes.fromhex(key), digest_size=32, person=b"dpmcmc ledger")
+        # by name: two equal columns look unlike
+        about = [jax.tree_util.keystr(path), np.dtype(leaf.dtype).str, [n, *leaf.shape], block_rows(types)]
+        digest.update(json.dumps(about).encode())
+        digest.update(b"".join(block[at] for block in marks))
+        found.append(digest.hexdigest())
+    return tuple(found)

@@ -1,0 +1,233 @@
+"""Records on many machines: Ray's actors hold or stream a shard each, and give nothing but totals of whole numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from dpmcmc.records.batches import TableFiles
+from dpmcmc.sources.base import (
+    MARK_BYTES,
+    Block,
+    Program,
+    PyTree,
+    SourceError,
+    block_rows,
+    joined,
+    marks_of,
+    total_of,
+)
+from dpmcmc.sources.datasets import Dataset
+from dpmcmc.sources.files import CHANGED, encoded_blocks, probe
+
+ATTEMPTS = 4
+"""Times that one shard is read in a pass, if its actors are lost."""
+
+MOST_PROGRAMS = 64
+
+
+class Answer(NamedTuple):
+    """All that leaves an actor: whole numbers, or keyed hashes of blocks; and a keyed hash of what was read.
+
+    Or why there is nothing: the fixed message of a refusal, as in :mod:`dpmcmc.records`, or none where a program
+    failed, because what it said may hold a record.
+    """
+
+    whole: np.ndarray | None = None
+    marks: list[list[bytes]] | None = None
+    seen: bytes = b""
+    refused: tuple[str, str] | None = None
+
+
+class Shard:
+    """Blocks ``first`` up to ``last`` of a table, in the memory of one actor."""
+
+    def __init__(self, what: Any, blocks: tuple[int, int], secret: str, hold: bool) -> None:
+        self.tables, self.wanted, self.encode, self.types = what
+        self.first, self.last = blocks
+        self.secret, self.hold = secret, hold
+        self._programs: dict[str, Program] = {}
+        self._held: list[Block] | None = None
+        self._seen = b""
+
+    def total(self, name: str, program: list[Any], arguments: PyTree) -> Answer:
+        """Σ program over the shard. ``program`` is a reference to it, looked up when it is new: compiled once."""
+        import ray
+
+        if name not in self._programs:
+            self._programs[name] = ray.get(program[0])
+        return self._answered(lambda blocks: Answer(total_of(blocks, self._programs[name], arguments, threads=1)))
+
+    def marks(self, key: str) -> Answer:
+        return self._answered(lambda blocks: Answer(marks=[marks_of(block, key) for block in blocks]))
+
+    def _answered(self, read: Callable[[Iterator[Block]], Answer]) -> Answer:
+        try:
+            return read(self._blocks())._replace(seen=self._seen)
+        except _Refused as refusal:
+            return Answer(refused=refusal.what)
+        except Exception:
+            return Answer(refused=("RuntimeError", "a program failed on a block of records"))
+
+    def _blocks(self) -> Iterator[Block]:
+        if self._held is not None:
+            yield from self._held
+            return
+        held, digest = [], hashlib.blake2b(key=bytes.fromhex(self.secret), digest_size=MARK_BYTES)
+        for block in self._read():
+            digest.update(b"".join(marks_of(block, self.secret)))
+            if self.hold:
+                held.append(block)
+            yield block
+        self._seen = digest.digest()
+        if self.hold:
+            self._held = held
+
+    def _read(self) -> Iterator[Block]:
+        found = encoded_blocks(self.tables, self.wanted, self.encode, self.types, self.first)
+        for _ in range(self.first, self.last):
+            try:
+                block = next(found, None)
+            except (SourceError, ValueError, TypeError, OSError) as error:  # of a table: fixed messages
+                raise _Refused((type(error).__name__, str(error))) from None
+            if block is None:
+                return
+            yield block
+
+
+class _Refused(Exception):
+    def __init__(self, what: tuple[str, str]) -> None:
+        super().__init__()
+        self.what = what
+
+
+class OnRay:
+    """Records of a table that is read on the machines of a Ray cluster, encoded there, and never brought here.
+
+        dp.sample(model, dp.OnRay("s3://bucket/visits/", model.encode, actors=16), epsilon=1.0, delta=1e-6)
+        dp.sample(model, ray.data.read_parquet("s3://bucket/visits/"), epsilon=1.0, delta=1e-6)
+
+    - ``place``: whatever :class:`~dpmcmc.sources.files.Files` reads, where all machines see it, or a Ray data set;
+    - ``encode``: as for :class:`~dpmcmc.sources.files.Files`; it runs on the actors;
+    - ``actors``: how many; each has an equal part of the blocks, and one processor;
+    - ``hold``: keep encoded records in the actors' memory after the first pass, else read them again in each.
+
+    An actor that is lost is replaced, and its shard read again: the same whole numbers come out, and nothing is charged
+    twice. Guarantee: the totals of :class:`~dpmcmc.sources.files.Files`, bit for bit, for any number of actors; noise
+    is added by the process that asks, after the sum. A shard that is not what it was in the first pass is refused.
+    """
+
+    def __init__(self, place: Any, encode: Callable[[Any], PyTree], actors: int = 4, *, hold: bool = True) -> None:
+        ray = _ray()
+        if not callable(encode):
+            raise TypeError(f"OnRay: encode must be a function from tables to records, got {encode!r}")
+        if isinstance(actors, bool) or not isinstance(actors, int) or actors < 1:
+            raise ValueError(f"OnRay: actors must be a whole number of at least 1, got {actors!r}")
+        self.place, self.hold, self._ray = place, hold, ray
+        tables = Dataset.of(ray, place) if is_dataset(place) else TableFiles.at(place)
+        self.wanted, self._types, self._n = self._outcome(ray.get(ray.remote(_looked_up).remote(tables, encode)))
+        self._what = ray.put((tables, self.wanted, encode, self._types))
+        blocks = -(-self._n // block_rows(self._types))
+        ends = [blocks * part // actors for part in range(actors + 1)]
+        self.shards = [(a, b) for a, b in pairwise(ends) if a < b]
+        self._secret = secrets.token_hex(32)
+        self._actors = [self._new(shard) for shard in self.shards]
+        self._seen: list[bytes] | None = None
+        self._programs: dict[int, tuple[Program, str, Any]] = {}
+
+    @property
+    def n(self) -> int:
+        return self._n
+
+    @property
+    def types(self) -> PyTree:
+        return self._types
+
+    def total(self, program: Program, arguments: PyTree = ()) -> np.ndarray:
+        """Σ program over all blocks, each where it is. Private."""
+        if id(program) not in self._programs:
+            if len(self._programs) >= MOST_PROGRAMS:
+                self._programs.clear()
+            self._programs[id(program)] = (program, secrets.token_hex(8), self._ray.put(program))
+        _, name, reference = self._programs[id(program)]
+        given = jax.tree.map(np.asarray, arguments)
+        answers = self._asked(lambda actor: actor.total.remote(name, [reference], given))
+        return np.asarray(sum(answer.whole for answer in answers), np.int64)  # type: ignore[misc]
+
+    def marks(self, key: str) -> tuple[str, ...]:
+        answers = self._asked(lambda actor: actor.marks.remote(key))
+        return joined(self._types, self._n, [block for answer in answers for block in answer.marks or []], key)
+
+    def _asked(self, ask: Callable[[Any], Any]) -> list[Answer]:
+        """The answers of all shards; actors that are lost meanwhile are replaced."""
+        waiting = [ask(actor) for actor in self._actors]
+        answers = [self._outcome(self._got(at, reference, ask)) for at, reference in enumerate(waiting)]
+        seen = [answer.seen for answer in answers]
+        if self._seen is not None and seen != self._seen:
+            raise SourceError(CHANGED)
+        self._seen = seen
+        return answers
+
+    def _got(self, at: int, reference: Any, ask: Callable[[Any], Any]) -> Any:
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._ray.get(reference)
+            except self._ray.exceptions.RayTaskError:  # raised there, and may quote a record
+                raise SourceError("an actor could not answer; see its log on the machine that it ran on") from None
+            except self._ray.exceptions.RayError:
+                if attempt + 1 < ATTEMPTS:
+                    self._actors[at] = self._new(self.shards[at])
+                    reference = ask(self._actors[at])
+        raise SourceError(f"the actors of one shard were lost {ATTEMPTS} times in one pass: give them more memory")
+
+    def _new(self, shard: tuple[int, int]) -> Any:
+        return self._ray.remote(num_cpus=1)(Shard).remote(self._what, shard, self._secret, self.hold)
+
+    @staticmethod
+    def _outcome(answer: Any) -> Any:
+        """An answer, or the refusal that is in its place."""
+        refused = answer.refused if isinstance(answer, Answer) else None
+        if refused is None:
+            return answer
+        kinds: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError}
+        kinds |= {"SourceError": SourceError, "FileNotFoundError": FileNotFoundError}
+        raise kinds.get(refused[0], RuntimeError)(refused[1])
+
+    def __repr__(self) -> str:
+        what = repr(self.place) if isinstance(self.place, str | os.PathLike) else type(self.place).__name__
+        return f"OnRay({what}, n={self.n}, actors={len(self.shards)}, records not shown)"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("OnRay stands for private records and cannot be pickled; save the Release instead")
+
+
+def _looked_up(tables: Any, encode: Callable[[Any], PyTree]) -> Any:
+    """Columns, types and number of records: on a machine of the cluster, so that no value comes here."""
+    try:
+        wanted, types = probe(tables, encode)
+        number = tables.count()
+        return wanted, types, sum(rows.number for rows in tables.read(wanted)) if number is None else number
+    except (SourceError, ValueError, TypeError, OSError) as error:  # fixed messages
+        return Answer(refused=(type(error).__name__, str(error)))
+
+
+def is_dataset(data: Any) -> bool:
+    """Whether data are a Ray data set; Ray is not loaded to see that."""
+    return type(data).__module__.startswith("ray.data") and hasattr(data, "to_arrow_refs")
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise ImportError("records on many machines need Ray: pip install 'dpmcmc[ray]'") from None
+    if not ray.is_initialized():
+        ray.init(include_dashboard=False, log_to_driver=False)
+    return ray
