@@ -93,7 +93,7 @@ def draw_of(metrics: Sequence[str], columns: int = 2) -> Callable[[pd.DataFrame]
         handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[a]) for a in names]
         labels = [algorithms.NAMES[a] for a in names]
         figure.legend(handles, labels, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 0.0), frameon=False)
-        told = "quartiles of 20 chains: pale published, dark dpmcmc"
+        told = "quartiles of 20 chains: pale published, dark dpmcmc, × not run"
         if any(metric.endswith("clip_fraction") for metric in metrics):
             told += "; a share of clipped terms is one estimate over all our chains, drawn as a dot"
         figure.suptitle(told, fontsize=10)
@@ -119,6 +119,10 @@ def _panel(axis: Any, rows: pd.DataFrame, metric: str, experiment: str) -> None:
                 continue
             axis.bar(x, box["q3"] - box["q1"], wide, box["q1"], color=COLOURS[algo], alpha=alpha, linewidth=0)
             axis.hlines(box["median"], x - wide / 2, x + wide / 2, color="k", linewidth=0.8)
+        absent = sorted(set(theirs[theirs["algo"] == algo]["epsilon"]) - set(ours[ours["algo"] == algo]["epsilon"]))
+        axis.scatter(
+            [e + shift for e in absent], [0.0] * len(absent), marker="x", s=26, color=COLOURS[algo], clip_on=False
+        )
     if metric == "mmd":
         lines = pd.read_csv(reference("thesis_baseline_mmd.csv")).query("experiment == @experiment")["baseline_mmd"]
         axis.axhspan(lines.min(), lines.max(), color="k", alpha=0.3, linewidth=0)

@@ -20,6 +20,7 @@ COLOURS = {
     "published-printed": "tab:brown",
     "repaired-same": "tab:cyan",
     "repaired": "tab:blue",
+    "repaired-10": "navy",
     "barker": "tab:green",
     "penalty": "tab:purple",
     "subsampled": "tab:pink",
