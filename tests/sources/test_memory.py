@@ -3,7 +3,6 @@
 import os
 
 import pytest
-
 from benchmarks.out_of_core import measured
 
 
