@@ -8,7 +8,7 @@ from importlib import import_module
 from benchmarks.harness import write
 from benchmarks.page import write_page
 
-MODULES = ("chains", "default", "records", "seconds")
+MODULES = ("chains", "subsampled", "default", "records", "seconds")
 
 
 def main(modules: tuple[str, ...]) -> int:

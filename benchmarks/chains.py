@@ -1,19 +1,29 @@
-"""Chains: a private step against one bare, compiled pass over the same records."""
+"""Chains on all records: a private step against a bare, compiled pass over the same records and against BlackJAX.
+
+Logistic regression, records in single precision. A pass is Σ log p(xᵢ|θ) and nothing else; a step of a selection scores
+16 candidates and its present position. The Poisson minibatch reads λ·4/3 records.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
+import blackjax
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.harness import Comparison, interleaved
-from dpmcmc.algorithms import dp_barker
+from benchmarks.harness import Comparison, Run, interleaved
+from dpmcmc.algorithms import dp_barker, dp_barker_minibatch
+from dpmcmc.chain.proposals import HiddenCentre
 from dpmcmc.chain.scan import compile_chunk, run_chunk, start_chains
+from dpmcmc.chain.selection import Select
 from dpmcmc.models import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
+
+CANDIDATES = 16
 
 
 def logistic_regression(n: int, d: int) -> tuple[Model, dict[str, np.ndarray]]:
@@ -28,10 +38,10 @@ def logistic_regression(n: int, d: int) -> tuple[Model, dict[str, np.ndarray]]:
     return Model(lambda theta: -0.5 * jnp.sum(theta**2), log_likelihood, np.zeros(d, np.float32)), {"x": x, "y": y}
 
 
-def bare_passes(model: Model, data: dict[str, np.ndarray], steps: int) -> Callable[[], None]:
-    """Σ log p(xᵢ|θ) for ``steps`` values of θ in one compiled loop, in single precision and nothing else."""
+def bare_passes(model: Model, data: dict[str, np.ndarray], passes: int) -> Run:
+    """Σ log p(xᵢ|θ) for as many values of θ in one compiled loop, in single precision."""
     records = jax.tree.map(jnp.asarray, data)
-    thetas = jnp.asarray(np.random.default_rng(1).normal(scale=0.01, size=(steps, len(model.init))), jnp.float32)
+    thetas = jnp.asarray(np.random.default_rng(1).normal(scale=0.01, size=(passes, len(model.init))), jnp.float32)
 
     @jax.jit
     def run(records, thetas):
@@ -40,32 +50,79 @@ def bare_passes(model: Model, data: dict[str, np.ndarray], steps: int) -> Callab
     return lambda: run(records, thetas).block_until_ready()
 
 
-def private_steps(model: Model, data: dict[str, np.ndarray], chains: int, steps: int) -> Callable[[], None]:
-    kernel = dp_barker(step=0.01, clip=0.05)
-    source, posterior = RandomSource(0), Posterior.check(model, data).on_device()
+def blackjax_steps(model: Model, data: dict[str, np.ndarray], steps: int) -> Run:
+    """BlackJAX's random walk on the same posterior, as its documentation runs it: a compiled scan."""
+    records = jax.tree.map(jnp.asarray, data)
+
+    @jax.jit
+    def run(records, key):
+        def log_density(theta):
+            return model.log_prior(theta) + jax.vmap(model.log_likelihood, (None, 0))(theta, records).sum()
+
+        walk = blackjax.additive_step_random_walk(
+            log_density, blackjax.mcmc.random_walk.normal(jnp.full(len(model.init), 0.01, jnp.float32))
+        )
+
+        def step(state, key):
+            state, info = walk.step(key, state)
+            return state, (state.position, info.is_accepted)
+
+        return jax.lax.scan(step, walk.init(jnp.asarray(model.init)), jax.random.split(key, steps))[1]
+
+    return lambda: jax.block_until_ready(run(records, jax.random.key(0)))
+
+
+def private_steps(kernel: Any, model: Any, data: Any, chains: int, steps: int, temperature: float = 1.0) -> Run:
+    """A chunk of steps, with the random numbers that go into it."""
+    with jax.enable_x64(True):
+        source, posterior = RandomSource(0), Posterior.check(model, data, temperature).on_device()
     state = start_chains(kernel, posterior, chains, source)
     chunk = compile_chunk(kernel, None)
     return lambda: run_chunk(chunk, kernel, posterior, state, source, steps, steps)
 
 
-def step_over_pass(n: int = 10**6, d: int = 20, steps: int = 50) -> Comparison:
+def comparisons() -> Iterator[Comparison]:
+    n, d, steps = 10**6, 20, 50
     model, data = logistic_regression(n, d)
-    runs = {"step": private_steps(model, data, 1, steps), "pass": bare_passes(model, data, steps)}
-    return Comparison(f"{steps} full-data steps, n = {n}, d = {d}", "step", interleaved(runs), "pass", 1.25)
+    walk = dp_barker(step=0.01, clip=0.05)
+    seconds = interleaved(
+        {
+            "step": private_steps(walk, model, data, 1, steps),
+            "pass": bare_passes(model, data, steps),
+            "BlackJAX": blackjax_steps(model, data, steps),
+        }
+    )
+    setting = f"n = {n}, d = {d}"
+    yield Comparison(f"{steps} full-data steps, {setting}, over passes", "step", seconds, "pass", 1.1)
+    yield Comparison(f"{steps} full-data steps, {setting}, over random-walk steps", "step", seconds, "BlackJAX", 1.0)
 
+    select = Select(HiddenCentre(0.01, CANDIDATES), clip=0.05)
+    few = 5
+    seconds = interleaved(
+        {
+            "selection": private_steps(select, model, data, 1, few),
+            "passes": bare_passes(model, data, few * CANDIDATES),
+        }
+    )
+    yield Comparison(f"{few} selections among {CANDIDATES}, {setting}", "selection", seconds, "passes", 0.7)
 
-def many_over_singles(n: int = 10**5, d: int = 20, chains: int = 20, steps: int = 50) -> Comparison:
-    model, data = logistic_regression(n, d)
-    one = private_steps(model, data, 1, steps)
+    rate = 0.99 * n / 20
+    seconds = interleaved(
+        {
+            "minibatch": private_steps(dp_barker_minibatch(0.01, rate / (3 * n), rate), model, data, 1, steps),
+            "full data": private_steps(walk, model, data, 1, steps),
+        }
+    )
+    yield Comparison(
+        f"{steps} exact Poisson minibatch steps, λ = 0.99 n/20, {setting}", "minibatch", seconds, "full data", 1 / 5
+    )
+
+    model, data = logistic_regression(10**5, d)
+    one = private_steps(walk, model, data, 1, steps)
 
     def singles() -> None:
-        for _ in range(chains):
+        for _ in range(20):
             one()
 
-    runs = {"vectorised": private_steps(model, data, chains, steps), "one by one": singles}
-    return Comparison(f"{steps} steps of {chains} chains, n = {n}", "vectorised", interleaved(runs), "one by one", 1.0)
-
-
-def comparisons() -> Iterator[Comparison]:
-    yield step_over_pass()
-    yield many_over_singles()
+    seconds = interleaved({"together": private_steps(walk, model, data, 20, steps), "one by one": singles})
+    yield Comparison(f"{steps} steps of 20 chains, n = {10**5}, d = {d}", "together", seconds, "one by one", 1.0)

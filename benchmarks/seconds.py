@@ -1,4 +1,4 @@
-"""Seconds that a person waits: the demo's regression, its plan, the demo, and start-up.
+"""Seconds that a person waits: RAND's logistic regression, its plan, the demo, and start-up.
 
 "Kept programs" is the first call in a new process whose folder of compiled programs an earlier one has filled.
 """
@@ -28,9 +28,7 @@ def regression() -> Iterator[Comparison]:
         ("second call in the process", alone, "second", 2.0),
         ("kept programs", kept, "first", 2.0),
     ):
-        yield Comparison(
-            f"dp.sample, the demo's records, {name}", "sample", {"sample": [x[call] for x in runs]}, None, limit
-        )
+        yield Comparison(f"dp.sample, RAND, {name}", "sample", {"sample": [x[call] for x in runs]}, None, limit)
 
 
 def plan() -> Comparison:

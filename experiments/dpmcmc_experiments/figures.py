@@ -63,7 +63,8 @@ class Figure:
 def reproduce(paper: str, name: str, figure: Figure, out: Path, settings: Settings, console: Console) -> list[Check]:
     """Run what is missing, then write table, pictures (no ``.svg`` in a quick run) and checks, under ``out/paper``."""
     folder = out / paper
-    cells = folder / ("cells-quick" if settings.quick else "cells")
+    quick = "cells-quick" if settings.data is None else "cells-quick-data"  # other records, other cells
+    cells = folder / (quick if settings.quick else "cells")
     rows = run_cells(figure.cells(settings), cells, f"{paper} {name}", console)
     rows.to_csv(folder / f"{name}.csv", index=False)
     if figure.draw is not None:

@@ -74,7 +74,12 @@ HEIKKILA = (
     Item(
         "Figure 5 (S5)", "in part", figure="figS5", note="the gaps of the ridge solution are not drawn; supplement: 2"
     ),
-    Item("Figure 6 (S6)", "in part", figure="figS6", note="exact cdfs where empirical ones are drawn; supplement: 3"),
+    Item(
+        "Figure 6 (S6)",
+        "in part",
+        figure="figS6",
+        note="exact cdfs, where the paper draws empirical ones; supplement: 3",
+    ),
 )
 
 RAISA = (
@@ -130,7 +135,9 @@ RAISA = (
     Item("Figure 6.4", "in part", figure="fig6.4", note="5 of 54 boxes not run (DP HMC)"),
     Item("Figure 6.5", "disputed", figure="fig6.5", rows="fig6.3", note="a mean against a median"),
     Item("Figure 6.6", "disputed", figure="fig6.6", rows="fig6.4", note="a mean against a median"),
-    Item("Figure 6.7", "in part", figure="fig6.7", note="DP penalty at ε = 0.75 and 1 not run"),
+    Item(
+        "Figure 6.7", "in part", figure="fig6.7", note="DP penalty at ε = 0.75 and 1 not run; clip shares do not hold"
+    ),
     Item(
         "Figure 6.8", "disputed", figure="fig6.8", note="starts of paths against whole paths, a mean against a median"
     ),

@@ -25,6 +25,7 @@ from dpmcmc.chain.kernel import State
 from dpmcmc.chain.method import ChainPlan
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.run import chunk_length
+from dpmcmc.mechanisms.needs import drawn, kinds
 from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.method import posterior_of
 from dpmcmc.models.base import PyTree, WithInit
@@ -72,7 +73,7 @@ class Meter:
     def __init__(self, plan: ChainPlan, source: RandomSource, limit: float) -> None:
         self.most, self.made, self.spent = plan.steps * plan.chains, 0, 0.0
         self._limit, self._source = limit, source
-        self._shapes = plan.kernel.random_words(plan.n)
+        self._needs = plan.kernel.random_words(plan.n)
         self._block = chunk_length(plan.steps) * plan.chains
         self._lock, self._process = threading.Lock(), os.getpid()
         self._words: dict[str, np.ndarray] = {}
@@ -82,7 +83,9 @@ class Meter:
 
     def nothing(self) -> tuple[np.bool_, dict[str, np.ndarray]]:
         """What :meth:`pay` returns where a decision is not paid for."""
-        return np.bool_(False), {purpose: np.zeros(shape, np.uint64) for purpose, shape in self._shapes.items()}
+        return np.bool_(False), {
+            purpose: np.zeros(kind.shape, kind.dtype) for purpose, kind in kinds(self._needs, ()).items()
+        }
 
     def pay(self, price: float) -> tuple[np.bool_, dict[str, np.ndarray]]:
         """Whether one more decision is paid for, and its random words."""
@@ -102,10 +105,7 @@ class Meter:
     def _next_block(self) -> None:
         if self.made > 0:
             self._source.advance()
-        self._words = {
-            purpose: self._source.random_words(purpose, (self._block, *shape))
-            for purpose, shape in self._shapes.items()
-        }
+        self._words = drawn(self._source, self._needs, (self._block,))
 
     def _refuse(self) -> None:
         self.most = self.made  # a filter that was at its end stays there, as in plan.sample

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from randomgen import ChaCha
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from dpmcmc.arguments import whole
 
@@ -50,10 +52,17 @@ class RandomSource:
 
     def random_words(self, purpose: str, shape: tuple[int, ...], dtype: type = np.uint64) -> np.ndarray:
         """Uniform bits for ``purpose`` under the present key. Same key, purpose and shape: same bits."""
-        words = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        stream = ChaCha(key=int.from_bytes(_derive(self._key, purpose), "little"), rounds=20)
-        raw = stream.random_raw(-(-words // 8)) if words else np.empty(0, np.uint64)
-        return np.asarray(raw, np.uint64).view(np.uint8)[:words].view(dtype).reshape(shape)
+        return self.stream(purpose)(shape, dtype)
+
+    def stream(self, purpose: str) -> Callable[[tuple[int, ...], type], np.ndarray]:
+        """The bits for ``purpose`` under the present key, piece by piece: a function of shape and type."""
+        cipher = Cipher(ChaCha20(_derive(self._key, purpose), nonce=bytes(16)), mode=None).encryptor()
+
+        def piece(shape: tuple[int, ...], dtype: type = np.uint64) -> np.ndarray:
+            count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+            return np.frombuffer(cipher.update(bytes(count)), np.dtype(dtype).newbyteorder("<")).reshape(shape)
+
+        return piece
 
     def advance(self) -> None:
         """Replace the key by its hash. Earlier streams can no longer be derived."""

@@ -22,6 +22,7 @@ from dpmcmc.chain.checkpoint import RunState
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.scan import chunk_length, compile_chunk, run_chunk, start_chains
 from dpmcmc.files import locked, sealed
+from dpmcmc.mechanisms.needs import kinds
 from dpmcmc.method import posterior_of
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import ZcdpFilter
@@ -222,7 +223,7 @@ def test_a_chunk_keeps_the_types_of_the_start(problem, contract, precision):
     prices = None if kernel.event(posterior.n, 1.0) is not None else PriceTable.of(kernel, ZcdpFilter(0.1))
     with jax.enable_x64(True):
         keys = np.zeros((3, 2, 2), np.uint32)
-        words = {name: np.zeros((3, 2, *shape), np.uint64) for name, shape in kernel.random_words(posterior.n).items()}
+        words = kinds(kernel.random_words(posterior.n), (3, 2))
         later, (positions, accepted, _) = jax.eval_shape(
             compile_chunk(kernel, prices), posterior.on_device(), state, keys, words, np.int64(3)
         )

@@ -1,6 +1,7 @@
 """Räisä (2021): the quick form of every figure, and what the recipes compute themselves."""
 
 import itertools
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -12,7 +13,16 @@ import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.chain.acceptance import ProportionalMinibatchPenalty, ProportionalPenalty
 from dpmcmc_experiments.figures import Settings, reference, reproduce
-from dpmcmc_experiments.raisa2021 import FIGURES, accounting, algorithms, chains, clipping, comparison, seeds
+from dpmcmc_experiments.raisa2021 import (
+    FIGURES,
+    accounting,
+    algorithms,
+    chains,
+    clipping,
+    comparison,
+    directions,
+    seeds,
+)
 from dpmcmc_experiments.raisa2021.problems import SETTINGS, problem
 
 pytestmark = pytest.mark.xdist_group("raisa2021")  # the quick study runs once, in one worker
@@ -168,3 +178,28 @@ def test_a_figure_without_chains_is_reproduced(name, tmp_path):
     assert checks
     assert all(check.holds for check in checks), [check for check in checks if not check.holds]
     assert len(pd.read_csv(tmp_path / "raisa2021" / f"{name}.csv")) > 1
+
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results" / "raisa2021"
+TABLES = {"mmd": "fig6.3", "acceptance_rate": "fig6.4", "llr_clip_fraction": "fig6.4", "grad_clip_fraction": "fig6.8"}
+
+
+@pytest.mark.parametrize("metric", TABLES)
+def test_orderings_hold_in_the_results_and_fail_when_algorithms_change_places(metric):
+    rows = pd.read_csv(RESULTS / f"{TABLES[metric]}.csv")
+    held = directions.directions(rows, metric)
+    assert held
+    assert all(check.holds for check in held), held
+    if metric == "grad_clip_fraction":
+        swapped = rows.rename(columns={"gradient_clip": "llr_clip", "llr_clip": "gradient_clip"})
+    else:
+        column = directions.COLUMNS[metric]
+        swapped = rows.assign(**{column: 1 - rows[column]})  # every ordering turns round
+    assert not any(check.holds for check in directions.directions(swapped, metric))
+
+
+def test_a_clip_share_that_is_off_by_more_than_itself_does_not_agree():
+    rows = pd.read_csv(RESULTS / "fig6.7.csv")
+    shares = rows.assign(llr_clip=3.5 * rows["llr_clip"])  # all still within 0.02 of the published ones
+    (check,) = (c for c in FIGURES["fig6.7"].check(shares, Settings()) if c.claim.startswith("clipped log ratios"))
+    assert check.found.startswith("0 of 4")

@@ -1,8 +1,6 @@
 """Signatures: whoever trusts a key learns of every change."""
 
 import stat
-import subprocess
-import sys
 
 import pytest
 
@@ -49,12 +47,3 @@ def test_keys_of_another_kind_and_other_files_are_refused(pairs, tmp_path):
             signatures.verify(b"seal", bytes(64), path)
     with pytest.raises(FileError, match="never overwritten"):
         signatures.make_keys(*pairs[0])
-
-
-def test_without_the_package_it_is_named():
-    code = (
-        "import sys; sys.modules['cryptography'] = None; from dpmcmc.files import signatures\n"
-        "try: signatures.sign(b'', 'x')\nexcept ImportError as error: print(error)"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'dpmcmc[signing]'" in ran.stdout

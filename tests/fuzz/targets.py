@@ -22,6 +22,7 @@ from dpmcmc.variational import Fit
 from tests.fuzz import mutators
 from tests.fuzz.mutators import SECRET
 from tests.ledger.places import BUDGET, RECORDS, charge
+from tests.study.studies import GOOD
 
 
 @dataclass(frozen=True)
@@ -345,6 +346,17 @@ def schema_files(folder: Path) -> Fuzzed:
                   errors=(ValueError, TypeError))  # fmt: skip
 
 
+def study_files(folder: Path) -> Fuzzed:
+    """A study is read, or refused with its file, line and key; what it would do is not done."""
+    from dpmcmc.study.study import Study, StudyError
+
+    def check(found, _):
+        repr(found.model), found.budget, found.schema
+        assert found.budget.epsilon > 0
+
+    return Fuzzed(".toml", [GOOD.encode()], mutators.of_toml, Study.read, check, errors=(StudyError,))
+
+
 TARGETS = (
     Target("releases", 0.2, releases),
     Target("signed releases", 0.06, signed_releases),
@@ -353,7 +365,8 @@ TARGETS = (
     Target("checkpoints", 0.08, run_checkpoints),
     Target("ledgers", 0.08, ledgers),
     Target("exported ledgers", 0.12, exported_ledgers),
-    Target("schemas", 0.12, schema_files),
+    Target("schemas", 0.08, schema_files),
+    Target("studies", 0.04, study_files),
     Target("CSV", 0.1, csv_files),
     Target("CSV of other dialects", 0.06, csv_dialects),
     Target("Parquet", 0.08, parquet_files),

@@ -19,7 +19,7 @@ from dpmcmc.privacy import (
     delta,
     epsilon,
     max_steps,
-    penalty_recursion,
+    pair_recursion,
     recursion,
 )
 from dpmcmc.privacy.accept_bit import penalty_log_accept, penalty_log_reject
@@ -119,7 +119,7 @@ def test_every_lattice_and_window_is_sound(m, fine):
     shift, count, at = 0.2, 10, 0.6
     truth = max(binomial_delta(shift, count, at, t) for t in np.linspace(-0.5, 0.5, 101))
     for low, high in ((-4 * m, 8 * m), (-m, 4 * m), (-11 * m, 11 * m)):
-        curve = next(islice(recursion._curves(shift, m, low, high, fine), count, None))
+        curve = next(islice(recursion.curves(shift, m, low, high, fine), count, None))
         assert recursion.read_curve(curve, low, shift / m, at) >= truth
         assert np.all(np.diff(curve) <= 1e-12)
 
@@ -176,4 +176,5 @@ def test_every_cover_is_sound():
     ts = std**2 / 2 + std * np.linspace(-4, 4, 161)
     truth = max(penalty_binomial_delta(shift, std, count, at, t, way) for t in ts for way in (False, True))
     for order in (1.2, 5.0, 500.0):
-        assert truth <= penalty_recursion.delta(shift, std, count, at, order) <= 2 * truth
+        whole = pair_recursion.penalty_curves(PenaltyBit(shift, std), count, at, order)
+        assert truth <= recursion.read_curve(whole.values[count], whole.low, whole.h, at) <= 2 * truth

@@ -54,19 +54,22 @@ def run(settings: Settings, batch: int) -> list[dict[str, Any]]:
 
 
 def cells(settings: Settings) -> list[Cell]:
-    return [Cell(f"clip-bias-{batch}", lambda b=batch: run(settings, b)) for batch in BATCHES]
+    return [
+        Cell(f"clip-bias-{batch}", lambda b=batch: run(settings, b))
+        for batch in (BATCHES[-1:] if settings.quick else BATCHES)
+    ]
 
 
 def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
     exact = study.exact_moments(quantiles(settings))[1]
     columns = ["variance1", "variance2"]
     means = rows.groupby("batch")[columns].mean() / exact - 1
-    if settings.quick:
-        rough = means.abs().to_numpy().max()
-        return [Check("variances within a factor of two of the exact ones", f"off by {rough:.0%} at most", rough < 0.5)]
     sems = rows.groupby("batch")[columns].sem() / exact
     z = means / sems
-    said = {b: ", ".join(f"{means.loc[b, c]:+.1%} ± {sems.loc[b, c]:.1%}" for c in columns) for b in BATCHES}
+    said = {b: ", ".join(f"{means.loc[b, c]:+.1%} ± {sems.loc[b, c]:.1%}" for c in columns) for b in means.index}
+    if settings.quick:  # the clip's effect is smaller than what few short chains can tell
+        claim = "without a clip the variances are exact (5.41 standard errors: Student's t of 8 chains, 99.9 %)"
+        return [Check(claim, said[0], bool((z.loc[0].abs() <= 5.41).all()))]
     return [
         Check("the paper's clip makes variances smaller (3 std. errors)", said[1000], bool((z.loc[1000] < -3).all())),
         Check("the clip of batches of 4000 does not", said[4000], bool((z.loc[4000].abs() <= 3).all())),

@@ -133,48 +133,71 @@ def draw_distances(rows: pd.DataFrame) -> Any:
 
 
 def shapes(settings: Settings) -> list[dict[str, Any]]:
+    """Densities of the mixture and of the ridge solution, whose negative weights are projected to 0, and atoms."""
     rows: list[dict[str, Any]] = []
+    for variance in VARIANCES:
+        atoms, weights = correction.ridge_solution(variance)
+        mass = np.maximum(weights, 0.0) / np.maximum(weights, 0.0).sum() / (atoms[1] - atoms[0])
+        rows += [
+            {"C": variance, "correction": "ridge", "y": y, "density": p}
+            for y, p in zip(atoms[::2], mass[::2], strict=True)
+        ]
     for variance in VARIANCES[-1:] if settings.quick else VARIANCES:
-        for kind in KINDS:
-            means, stds, weights = components(kind, variance, settings.quick)
-            if kind == "gmm":
-                rows += [
-                    {"C": variance, "correction": kind, "y": y, "density": p}
-                    for y, p in zip(Y[::2], density((means, stds, weights), 0.0, Y[::2]), strict=True)
-                ]
-            else:
-                rows += [
-                    {"C": variance, "correction": kind, "y": y, "mass": p} for y, p in zip(means, weights, strict=True)
-                ]
+        parts = components("gmm", variance, settings.quick)
+        rows += [
+            {"C": variance, "correction": "gmm", "y": y, "density": p}
+            for y, p in zip(Y[::2], density(parts, 0.0, Y[::2]), strict=True)
+        ]
+        atoms, _, weights = components("optimal", variance, settings.quick)
+        rows += [
+            {"C": variance, "correction": "optimal", "y": y, "mass": p} for y, p in zip(atoms, weights, strict=True)
+        ]
     return rows
 
 
 def shape_checks(rows: pd.DataFrame, settings: Settings) -> list[Check]:
-    atoms = rows[rows["correction"] == "optimal"].groupby("C")["y"].count()
-    return [
+    """As the figure's caption says: gaps where the ridge solution was negative, more with C; the mixture has none."""
+    gaps = rows[rows["correction"] == "ridge"].groupby("C")["density"].agg(lambda p: float((p == 0).mean()))
+    mixture = rows[rows["correction"] == "gmm"]["density"]
+    found = [
         Check(
-            "the optimum has a handful of atoms, fewer the larger C",
-            ", ".join(f"{count} at C = {c:g}" for c, count in atoms.items()),
-            bool(atoms.max() <= 25 and atoms.is_monotonic_decreasing),
+            "the ridge solution has gaps, where it was negative: more of the line the larger C",
+            ", ".join(f"{share:.0%} at C = {c:g}" for c, share in gaps.items()),
+            bool(gaps.is_monotonic_increasing and len(gaps) == len(VARIANCES) and gaps.iloc[-1] > gaps.iloc[0]),
+        ),
+        Check(
+            "the mixture's density has no gap",
+            f"{int((mixture == 0).sum())} of {len(mixture)} values are 0",
+            bool((mixture > 0).all() and len(mixture) > 0),
         ),
     ]
+    if settings.quick:
+        return found
+    atoms = rows[rows["correction"] == "optimal"].groupby("C")["y"].count()
+    handful = Check(
+        "the optimum (ours) has a handful of atoms, fewer the larger C",
+        ", ".join(f"{count} at C = {c:g}" for c, count in atoms.items()),
+        bool(atoms.max() <= 25 and atoms.is_monotonic_decreasing),
+    )
+    return [*found, handful]
 
 
 def draw_shapes(rows: pd.DataFrame) -> Any:
     import matplotlib.pyplot as plt
 
     chosen = sorted(rows["C"].unique())
-    picture, axes = plt.subplots(len(chosen), 3, figsize=(11, 1.9 * len(chosen)), layout="constrained", squeeze=False)
+    picture, axes = plt.subplots(len(chosen), 3, figsize=(11, 2.2 * len(chosen)), layout="constrained", squeeze=False)
     for line, c in zip(axes, chosen, strict=True):
         for axis, (kind, label) in zip(line, KINDS.items(), strict=True):
             part = rows[(rows["C"] == c) & (rows["correction"] == kind)]
-            if kind == "gmm":
-                axis.semilogy(part["y"], part["density"], color="tab:red")
-                axis.set_ylim(1e-6, None)
-            else:
-                axis.vlines(part["y"], 1e-6, part["mass"], color="tab:blue" if kind == "ridge" else "tab:green")
-                axis.set(yscale="log", ylim=(1e-6, 1))
-            axis.set(xlim=(-10, 10))
+            if kind == "optimal":
+                axis.vlines(part["y"], 1e-6, part["mass"], color="tab:green")
+                axis.set(yscale="log", ylim=(1e-6, 1), ylabel="mass")
+            else:  # gaps where the density is 0
+                line = part["density"].where(part["density"] > 0)
+                axis.semilogy(part["y"], line, color="tab:red" if kind == "gmm" else "tab:blue")
+                axis.set(ylim=(1e-6, None), ylabel="density")
+            axis.set(xlim=(-10, 10), xlabel="y")
             axis.set_title(f"{label}, C = {c:g}", fontsize=9)
     return picture
 

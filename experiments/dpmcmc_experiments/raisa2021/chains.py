@@ -14,7 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpmcmc as dp
+from dpmcmc.mechanisms.needs import drawn
 from dpmcmc.metrics import clip_fraction, gradient_clip_fraction, mean_error, mmd_raisa
+from dpmcmc.randomness import RandomSource
 from dpmcmc_experiments.figures import Cell, rng_of, seed_of
 from dpmcmc_experiments.raisa2021 import algorithms
 from dpmcmc_experiments.raisa2021.problems import Problem, problem
@@ -114,10 +116,7 @@ def clip_shares(
 
 def fresh_moves(posterior: Problem, kernel: Any, here: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One proposal from each position."""
-    words = {
-        name: rng.integers(0, 2**64, (len(here), *shape), np.uint64)
-        for name, shape in kernel.random_words(posterior.setting.n).items()
-    }
+    words = drawn(RandomSource(int(rng.integers(2**31))), kernel.random_words(posterior.setting.n), (len(here),))
     with jax.enable_x64(True):
         data = dp.Posterior(posterior.model, jnp.asarray(posterior.records), posterior.setting.temperature)
         keys = jax.random.split(jax.random.key(int(rng.integers(2**31))), len(here))

@@ -11,12 +11,13 @@ import pandas as pd
 from dpmcmc.metrics import mmd_raisa
 from dpmcmc_experiments.figures import Cell, Check, Figure, Settings, reference
 from dpmcmc_experiments.raisa2021 import algorithms, chains
+from dpmcmc_experiments.raisa2021.directions import directions
 from dpmcmc_experiments.raisa2021.problems import CHAINS, SETTINGS, baseline_draws, problem
 
 BANANAS = ("easy-2d", "easy-10d", "tempered-2d", "tempered-10d")
 EXTRA = ("gauss-30d", "hard-2d", "hard-gauss-2d")
 QUICK = {"n": 4000, "chains": 4, "cap": 100}
-QUICK_PAIRS = [("hard-gauss-2d", "dppa"), ("circle", "dpps")]
+QUICK_PAIRS = [("hard-gauss-2d", "dppa"), ("hard-gauss-2d", "dpps"), ("hard-gauss-2d", "hmc"), ("circle", "dpps")]
 COLOURS = dict(zip(algorithms.ALL, ("C3", "C0", "C2", "C4", "C8", "C1"), strict=True))
 METRICS = {  # the study's names, ours, and how a panel is labelled
     "mmd": ("mmd", "MMD"),
@@ -28,7 +29,10 @@ METRICS = {  # the study's names, ours, and how a panel is labelled
 
 QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 CLIP_TOLERANCE = 0.02
-"""Our clip fractions are estimates from a few moves, the published ones counts over whole chains."""
+"""Our clip fractions are estimates from a few moves, the published ones counts over whole chains.
+
+Where so much would be wider than the share itself, half of the published share is the tolerance.
+"""
 
 CAPS = {("hard-2d", "hmc"): 4.0, ("tempered-10d", "hmc"): 2.0, ("circle", "dpps"): 0.5} | {
     (e, "hmc"): 3.0 for e in ("easy-10d", "tempered-2d", "gauss-30d")
@@ -124,12 +128,13 @@ def _panel(axis: Any, rows: pd.DataFrame, metric: str, experiment: str) -> None:
 
 
 def check_of(metrics: Sequence[str]) -> Callable[[pd.DataFrame, Settings], list[Check]]:
-    """Nine medians of ten lie in the published boxes; clip fractions, near the published medians."""
+    """What the study concludes, or draws throughout; in a full run also its boxes and medians."""
 
     def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
+        found = [one for metric in metrics for one in directions(rows, metric, settings.quick)]
         if settings.quick:
-            return [_quick_check(rows, metric) for metric in metrics]
-        found = [_full_check(rows, metric) for metric in metrics]
+            return found
+        found += [_full_check(rows, metric) for metric in metrics]
         return found + [_error_check(rows, metric) for metric in metrics if not metric.endswith("clip_fraction")]
 
     return check
@@ -148,22 +153,15 @@ def _error_check(rows: pd.DataFrame, metric: str) -> Check:
 def _full_check(rows: pd.DataFrame, metric: str) -> Check:
     both = beside(rows, metric)
     if metric.endswith("clip_fraction"):
-        agrees = np.abs(both["median"] - both["median_published"]) <= CLIP_TOLERANCE
-        claim = f"{METRICS[metric][1]}: at least 90 % are within {CLIP_TOLERANCE} of the published medians"
+        tolerance = np.minimum(CLIP_TOLERANCE, both["median_published"] / 2)
+        agrees = np.abs(both["median"] - both["median_published"]) <= tolerance
+        claim = f"{METRICS[metric][1]}: at least 90 % are within {CLIP_TOLERANCE} and half of the published medians"
     else:
         agrees = (both["median"] >= both["q1_published"]) & (both["median"] <= both["q3_published"])
         claim = f"{METRICS[metric][1]}: at least 90 % of our medians lie in the published boxes"
     missed = ", ".join(f"{r.experiment} {r.algo} ε={r.epsilon:g}" for r in both[~agrees].itertuples())
     found = f"{agrees.sum()} of {len(both)}" + (f"; not {missed}" if missed else "")
     return Check(claim, found, len(both) > 0 and agrees.mean() >= 0.9)
-
-
-def _quick_check(rows: pd.DataFrame, metric: str) -> Check:
-    values = rows[METRICS[metric][0]].dropna()
-    fine = len(values) > 0 and bool(np.all((values >= 0) & np.isfinite(values)))
-    if metric != "mean_error":
-        fine &= bool(np.all(values <= 1.5))
-    return Check(f"{METRICS[metric][1]}: finite and in its range", f"{len(values)} values", fine)
 
 
 def figure_of(title: str, pairs: Sequence[tuple[str, str]], metrics: Sequence[str], columns: int = 2) -> Figure:

@@ -18,6 +18,7 @@ from dpmcmc_experiments.raisa2021.problems import CHAINS, Problem, problem
 
 RUNS = [("hard-2d", "hmc", 1.0), ("hard-2d", "dpps", 1.0), ("hard-2d", "dpps", 2.0), ("hard-2d", "dppa", 1.0)]
 RUNS += [("tempered-2d", "hmc", 1.0), ("tempered-2d", "dppa", 1.0), ("tempered-2d", "dppa", 2.0)]
+QUICK = [("hard-2d", "dppa", 1.0), ("tempered-2d", "dppa", 1.0)]  # whole, in seconds: all 20 chains
 COUNTED = ("acceptance_rate", "llr_clip_fraction", "grad_clip_fraction")
 
 
@@ -47,11 +48,11 @@ class TwoDimensionalBanana:
         return np.array([along @ scale, across @ scale]), float(np.mean(norm > clip))
 
 
-def chain(posterior: Problem, algo: str, epsilon: float, index: int, most: int = 10**9) -> dict[str, float]:
+def chain(posterior: Problem, algo: str, epsilon: float, index: int) -> dict[str, float]:
     """One chain of the study."""
     experiment, setting = posterior.name, posterior.setting
     h, target = algorithms.tuning(experiment, algo), TwoDimensionalBanana(posterior)
-    steps = min(most, algorithms.length(experiment, algo, setting, epsilon))
+    steps = algorithms.length(experiment, algo, setting, epsilon)
     name = f"{algo}{experiment}{epsilon}".encode().hex()
     rng = np.random.RandomState((int(name, 16) + index) % 2**32)
     noise, temperature = h.tau * setting.n**0.5, setting.temperature
@@ -102,24 +103,19 @@ def chain(posterior: Problem, algo: str, epsilon: float, index: int, most: int =
 
 
 def cells(settings: Settings) -> list[Cell]:
-    if settings.quick:
-        return [_cell("hard-2d", algo, 1.0, 2, 5) for algo in algorithms.FULL_DATA]
-    return [_cell(*run) for run in RUNS]
+    return [_cell(*run) for run in (QUICK if settings.quick else RUNS)]
 
 
-def _cell(experiment: str, algo: str, epsilon: float, chains: int = CHAINS, most: int = 10**9) -> Cell:
+def _cell(experiment: str, algo: str, epsilon: float) -> Cell:
     def rows() -> list[dict[str, Any]]:
         named = {"experiment": experiment, "algo": algo, "epsilon": epsilon}
         posterior = problem(experiment)
-        return [named | {"chain": i} | chain(posterior, algo, epsilon, i, most) for i in range(chains)]
+        return [named | {"chain": i} | chain(posterior, algo, epsilon, i) for i in range(CHAINS)]
 
     return Cell(f"seeds-{experiment}-{algo}-{epsilon:g}", rows)
 
 
 def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
-    if settings.quick:
-        shares = rows[["acceptance", "llr_clip"]]
-        return [Check("shares", f"{len(rows)} chains", bool(((shares >= 0) & (shares <= 1)).all(axis=None)))]
     key = ["experiment", "algo", "epsilon"]
     off = []
     for metric in COUNTED:
@@ -131,6 +127,6 @@ def check(rows: pd.DataFrame, settings: Settings) -> list[Check]:
         Check(
             "acceptance and clip fractions with the study's random numbers: every quartile as published",
             f"{int((far < 1e-6).sum())} of {len(far)} within 1e-6, largest difference {far.max():.2g}",
-            bool((far < 1e-6).all()),
+            bool((far < 1e-6).all() and len(far) > 0),
         )
     ]

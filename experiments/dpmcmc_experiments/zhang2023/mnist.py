@@ -46,24 +46,36 @@ def clipped(x: np.ndarray, norm: float) -> np.ndarray:
 
 @cache
 def problem(settings: Settings) -> Problem:
-    """MNIST from ``--data``; in quick mode simulated records of the same shape, each counting twelve times as much."""
-    if settings.quick:
+    """MNIST from ``--data``; in quick mode a twelfth of it, each record counting twelve times as much.
+
+    Without ``--data`` the quick records are simulated, of the same shape.
+    """
+    if settings.quick and settings.data is None:
         rng = rng_of("zhang2023", "logistic")
         spread = np.geomspace(2.3, 0.32, 50)
         spread *= 5.7 / np.linalg.norm(spread)  # MNIST's records have norm 5.8 on average
         slope = rng.normal(size=50) * 0.7 / spread
         x = rng.normal(size=(2000, 50)) * spread
         y = (rng.random(2000) < 1 / (1 + np.exp(-x @ slope))).astype(float)
-        n = LOGISTIC.n // 12
-        setting = replace(LOGISTIC, n=n, steps=1000, step=12 * LOGISTIC.step, step_full=12 * LOGISTIC.step_full)
-        setting = replace(setting, epsilon=12 * LOGISTIC.epsilon, delta=12 * LOGISTIC.delta)
+        setting = few_records(LOGISTIC.n // 12)
+        n = setting.n
         return Problem(setting, x[:n], y[:n], x[n:], y[n:], spread, 2)
-    images = load(settings.data)
+    images, setting = load(settings.data), LOGISTIC
+    if settings.quick:
+        setting = few_records(min(LOGISTIC.n // 12, len(images["y_train"])))
+        chosen = rng_of("zhang2023", "some digits").permutation(len(images["y_train"]))[: setting.n]
+        images |= {name: images[name][chosen] for name in ("X_train", "y_train")}
     mean = images["X_train"].mean(0)
     _, sizes, components = np.linalg.svd(images["X_train"] - mean, full_matrices=False)
     x, test_x = ((images[name] - mean) @ components[:50].T for name in ("X_train", "X_test"))
     spread = sizes[:50] / math.sqrt(len(x))
-    return Problem(LOGISTIC, x, images["y_train"], test_x, images["y_test"], spread, 2)
+    return Problem(setting, x, images["y_train"], test_x, images["y_test"], spread, 2)
+
+
+def few_records(n: int) -> Published:
+    """The published setting for a twelfth of the records, each counting twelve times as much, and few steps."""
+    setting = replace(LOGISTIC, n=n, steps=1000, step=12 * LOGISTIC.step, step_full=12 * LOGISTIC.step_full)
+    return replace(setting, epsilon=12 * LOGISTIC.epsilon, delta=12 * LOGISTIC.delta)
 
 
 def load(folder: Path | None) -> dict[str, np.ndarray]:

@@ -35,6 +35,7 @@ from dpmcmc.chain.scan import compile_chunk, run_chunk, start_chains
 from dpmcmc.diagnostics import stats
 from dpmcmc.mechanisms import coin
 from dpmcmc.mechanisms.clip import ModelClip
+from dpmcmc.mechanisms.needs import drawn
 from dpmcmc.models import Model
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import accept_bit
@@ -163,7 +164,7 @@ def reports_the_event_that_it_ran(contract: Contract) -> None:
     release = _run(contract, problem, 50, seed=1)
     _demand(release.sample_stats["accepted"].shape == (CHAINS, 50), "not every step ran")
     _demand_receipt(kernel, release, n, CHAINS * 50)
-    words = {p: RandomSource(2).random_words(p, (coins, *shape)) for p, shape in kernel.random_words(n).items()}
+    words = drawn(RandomSource(2), kernel.random_words(n), (coins,))
     with jax.enable_x64(True):
         posterior = Posterior(problem.model, jnp.asarray(problem.records), 1.0)
         state = kernel.init(posterior, jnp.asarray(1), ())

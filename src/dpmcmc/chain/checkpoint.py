@@ -25,7 +25,7 @@ from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass

@@ -16,6 +16,7 @@ import numpy as np
 from dpmcmc import __version__
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.isolation import NotTold, digest_of, traced, update
+from dpmcmc.mechanisms.needs import kinds
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.sources import block_rows, is_records, like
@@ -78,7 +79,8 @@ def _one_step(plan: PlannedChains, theta: PyTree, posterior: Posterior) -> Any:
     theta = jax.tree.map(jax.numpy.asarray, theta)
     state = kernel.init(posterior, theta, kernel.start(theta))
     random_words = {
-        purpose: jax.numpy.zeros(shape, jax.numpy.uint64) for purpose, shape in kernel.random_words(plan.n).items()
+        purpose: jax.numpy.zeros(kind.shape, kind.dtype)
+        for purpose, kind in kinds(kernel.random_words(plan.n), ()).items()
     }
     move = kernel.propose(jax.random.key(0), random_words, posterior, state)
     varies = plan.filter is not None

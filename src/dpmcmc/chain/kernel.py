@@ -12,6 +12,7 @@ from jax import Array
 from dpmcmc.arguments import having
 from dpmcmc.chain.acceptance.base import Acceptance, RandomWords
 from dpmcmc.chain.proposals.base import Move, PrivateProposal, Proposal
+from dpmcmc.mechanisms.needs import Needs
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Compose, Event
@@ -42,8 +43,8 @@ class KernelLike(Protocol):
     def event_at(self, shift: float) -> Event:
         """What a step with that shift costs, where :meth:`event` is None."""
 
-    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
-        """Secret random 64-bit words one step needs, as a shape per purpose."""
+    def random_words(self, n: int) -> Needs:
+        """Secret randomness one step needs, by purpose: the shape of 64-bit words, or batches of records."""
 
     def inexact_draws(self, n: int) -> int:
         """Comparisons of one step that depend on records, each with probabilities of a small relative error."""
@@ -106,13 +107,13 @@ class Kernel:
         proposal = under(self.proposal, relation) if reads else self.proposal
         return Kernel(proposal, under(self.acceptance, relation))
 
-    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
-        own = self.proposal.random_words(n) if isinstance(self.proposal, PrivateProposal) else {}
+    def random_words(self, n: int) -> Needs:
+        own: Needs = self.proposal.random_words(n) if isinstance(self.proposal, PrivateProposal) else {}
         tests = self.acceptance.random_words(n)
         shared = (own.keys() & tests.keys()) | ({"proposal", "start"} & (own.keys() | tests.keys()))
         if shared:
             raise ValueError(f"{', '.join(sorted(shared))}: random bits are for one purpose each; rename them")
-        return own | tests
+        return {**own, **tests}
 
     def inexact_draws(self, n: int) -> int:
         own = self.proposal.inexact_draws(n) if isinstance(self.proposal, PrivateProposal) else 0

@@ -17,6 +17,7 @@ from jax import Array
 from dpmcmc.chain.acceptance.base import Known
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.scan import ChainState, Trace, next_spent
+from dpmcmc.mechanisms.needs import drawn
 from dpmcmc.mechanisms.totals import Program, total
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
@@ -91,8 +92,7 @@ class Passes:
     def _coins(self, source: RandomSource, state: ChainState, length: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         chains = jax.tree.leaves(state.positions)[0].shape[0]
         keys = source.random_words("proposal", (length, chains, 2), np.uint32)
-        shapes = self.kernel.random_words(self.posterior.n)
-        return keys, {name: source.random_words(name, (length, chains, *shape)) for name, shape in shapes.items()}
+        return keys, drawn(source, self.kernel.random_words(self.posterior.n), (length, chains))
 
 
 def check_passes(kernel: Any, source: Any) -> None:

@@ -17,7 +17,8 @@ from dpmcmc.chain.passes import Passes, check_passes
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.quality import ChainQuality
-from dpmcmc.chain.scan import Trace, check_chunk, chunk_length, compile_chunk, run_chunk, start_chains
+from dpmcmc.chain.scan import ChainState, Trace, check_chunk, chunk_length, compile_chunk, run_chunk, start_chains
+from dpmcmc.mechanisms.needs import Ahead
 from dpmcmc.method import NotBegun
 from dpmcmc.models.base import model_name
 from dpmcmc.posterior import Posterior
@@ -76,7 +77,13 @@ def _advance(plan: PlannedChains, posterior: Posterior) -> Any:
     chunk = compile_chunk(plan.kernel, _prices(plan))
     with jax.enable_x64(True):
         on_device = posterior.on_device()
-    return lambda state, source, length, todo: run_chunk(chunk, plan.kernel, on_device, state, source, length, todo)
+    ahead = Ahead()
+
+    def advance(state: ChainState, source: RandomSource, length: int, todo: int) -> tuple[ChainState, Trace]:
+        following = ahead if todo == length else None  # a part of a chunk is the last one
+        return run_chunk(chunk, plan.kernel, on_device, state, source, length, todo, following)
+
+    return advance
 
 
 def _prices(plan: PlannedChains) -> PriceTable | None:

@@ -7,6 +7,7 @@ arithmetic of an uninterrupted one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,9 +19,17 @@ from jax import Array
 
 from dpmcmc.chain.kernel import KernelLike, State
 from dpmcmc.chain.pricing import PriceTable
+from dpmcmc.mechanisms.needs import Ahead, drawn, kinds
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.randomness import RandomSource
+
+_AT_ONCE = 2**14
+"""Records times chains that are decided on together: few records, many chains. Else one chain after the other: their
+per-record values stay in the cache."""
+
+_ONE_THREAD = 2**12
+"""The largest batch that one thread works on."""
 
 
 class ChainState(NamedTuple):
@@ -64,6 +73,7 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
     """The function that runs one chunk; ``prices`` turns on the filter."""
 
     def run(posterior: Posterior, state: ChainState, keys: Array, random_words: dict[str, Array], todo: Array) -> Any:
+        at_once = max(1, _AT_ONCE // posterior.n)
         chains = jax.vmap(lambda position, memory: kernel.init(posterior, position, memory))(
             state.positions, state.memories
         )
@@ -74,7 +84,11 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
             moves = jax.vmap(lambda k, b, s: kernel.propose(k, b, posterior, s))(_keys(step_keys), step_words, now)
             after, pays = next_spent(kernel, prices, posterior, now, moves, spent)
             runs = alive & pays & (index < todo)
-            later, accepted = jax.vmap(lambda b, s, m: kernel.decide(b, posterior, s, m))(step_words, now, moves)
+            later, accepted = jax.lax.map(
+                lambda given: kernel.decide(given[0], posterior, *given[1:]),
+                (step_words, now, moves),
+                batch_size=at_once,
+            )
             now = jax.tree.map(lambda new, old: jnp.where(runs, new, old), later, now)
             alive = alive & (pays | (index >= todo))
             return (now, jnp.where(runs, after, spent), alive), (now.position, accepted, runs)
@@ -85,7 +99,14 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
         )
         return ChainState(chains.position, chains.memory, spent, alive), trace
 
-    return jax.jit(run)
+    return jax.jit(run, compiler_options=_options(kernel))
+
+
+def _options(kernel: KernelLike) -> dict[str, str]:
+    """A step on a small batch is a few microseconds of work, which XLA must not share out between threads."""
+    batch = getattr(getattr(kernel, "acceptance", None), "batch", math.inf)
+    small = batch <= _ONE_THREAD and jax.default_backend() == "cpu"
+    return {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"} if small else {}
 
 
 def next_spent(
@@ -108,10 +129,7 @@ def check_chunk(
     chains = jax.tree.leaves(state.positions)[0].shape[0]
     with jax.enable_x64(True):
         keys = jax.ShapeDtypeStruct((length, chains, 2), np.uint32)
-        random_words = {
-            purpose: jax.ShapeDtypeStruct((length, chains, *shape), np.uint64)
-            for purpose, shape in kernel.random_words(posterior.n).items()
-        }
+        random_words = kinds(kernel.random_words(posterior.n), (length, chains))
         jax.eval_shape(chunk, posterior, state, keys, random_words, length)
 
 
@@ -123,16 +141,20 @@ def run_chunk(
     source: RandomSource,
     length: int,
     todo: int,
+    ahead: Ahead | None = None,
 ) -> tuple[ChainState, Trace]:
-    """Run ``todo`` of a chunk's ``length`` steps with the coins of the source's present key."""
-    chains, n = jax.tree.leaves(state.positions)[0].shape[0], posterior.n
+    """Run ``todo`` of a chunk's ``length`` steps with the coins of the source's present key.
+
+    With ``ahead``, those of the next key are made meanwhile.
+    """
+    lead, needs = (length, jax.tree.leaves(state.positions)[0].shape[0]), kernel.random_words(posterior.n)
     with jax.enable_x64(True):
-        keys = source.random_words("proposal", (length, chains, 2), np.uint32)
-        random_words = {
-            purpose: source.random_words(purpose, (length, chains, *shape))
-            for purpose, shape in kernel.random_words(n).items()
-        }
-        state, (positions, accepted, ran) = jax.device_get(chunk(posterior, state, keys, random_words, todo))
+        keys = source.random_words("proposal", (*lead, 2), np.uint32)
+        random_words = drawn(source, needs, lead) if ahead is None else ahead.take(source, needs, lead)
+        running = chunk(posterior, state, keys, random_words, todo)
+        if ahead is not None:
+            ahead.prepare(source, needs, lead)
+        state, (positions, accepted, ran) = jax.device_get(running)
     count = int(np.sum(ran))
     return state, Trace(jax.tree.map(lambda leaf: leaf[:count], positions), accepted[:count])
 

@@ -10,7 +10,10 @@ Reference: Bernstein et al. 2012, High-speed high-security signatures (Ed25519);
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+
+from cryptography import exceptions as errors
+from cryptography.hazmat.primitives import serialization as pem
+from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from dpmcmc.files.disk import FileError, read, write
 
@@ -19,7 +22,6 @@ _PURPOSE = b"dpmcmc release\n"  # a signature made for this is good for nothing 
 
 def sign(seal: bytes, key: str | Path) -> bytes:
     """The signature of a release's seal by the private key in the PEM file ``key``."""
-    ed25519, pem, errors = _library()
     content = read(Path(key))
     try:
         found = pem.load_pem_private_key(content, password=None)
@@ -34,7 +36,6 @@ def sign(seal: bytes, key: str | Path) -> bytes:
 
 def verify(seal: bytes, signature: bytes, trusted: str | Path) -> bool:
     """Whether ``signature`` is one of ``seal`` by the holder of the public key in the PEM file ``trusted``."""
-    ed25519, pem, errors = _library()
     content = read(Path(trusted))
     try:
         found = pem.load_pem_public_key(content)
@@ -51,7 +52,6 @@ def verify(seal: bytes, signature: bytes, trusted: str | Path) -> bool:
 
 def make_keys(private: Path, public: Path) -> None:
     """A new pair of keys as PEM files, neither of which may exist."""
-    ed25519, pem, _ = _library()
     for path in (private, public):
         if path.exists():
             raise FileError(f"{path} exists; a key is never overwritten. Choose another name")
@@ -59,14 +59,3 @@ def make_keys(private: Path, public: Path) -> None:
     secret = key.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
     write(private, secret)
     write(public, key.public_key().public_bytes(pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo))
-
-
-def _library() -> tuple[Any, Any, Any]:
-    """Its keys, their PEM files, and its errors."""
-    try:
-        from cryptography import exceptions
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError as error:
-        raise ImportError("signatures need the package cryptography: pip install 'dpmcmc[signing]'") from error
-    return ed25519, serialization, exceptions

@@ -1,16 +1,18 @@
-"""Batches of a fixed size without replacement, drawn on the device from secret random words.
+"""Batches of a fixed size without replacement, drawn on the host from secret random words, many at a time.
 
 Records are drawn with replacement, in order, until enough different ones have been seen: no permutation of all n. The
-number of words is fixed beforehand, so a draw takes the same work whatever comes up:
+number of words is fixed beforehand:
 
-1. Each word becomes an index by multiply-high; words in the last, incomplete stretch of 2⁶⁴ are void (Lemire 2019), so
-   that given a word counts, its index is exactly uniform.
-2. Repeated indices are found by one sort; the first ones to appear, in draw order, are the batch.
+1. Each 32-bit word becomes an index by multiply-high; words in the last, incomplete stretch of 2³² are void (Lemire
+   2019), so that given a word counts, its index is exactly uniform.
+2. As many words as the batch has records are sorted; what is void or repeated there is replaced, in draw order, by the
+   next words that bring a new record.
 
 The law of "the first b different of a sequence of uniform draws" is exactly uniform over subsets. What is left is the
 event that too few different ones come up: its probability is below ``FAILURE``, and then the batch is the first b
 records, whatever they are. A decision's coin has probabilities of at least 2⁻⁶⁰ on every batch, so this changes either
-outcome's probability by a relative 2⁻⁴⁴ at most, inside the margin that is charged for arithmetic.
+outcome's probability by a relative 2⁻⁴⁴ at most, inside the margin that is charged for arithmetic. How long a draw
+takes depends on which words are void or repeat others, which says nothing about the records that they stand for.
 
 Reference: Lemire, "Fast random integer generation in an interval" (2019); docs/theory/subsampling.md.
 """
@@ -18,46 +20,68 @@ Reference: Lemire, "Fast random integer generation in an interval" (2019); docs/
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
-import jax.numpy as jnp
-from jax import Array
+import numpy as np
 
 FAILURE = 2.0**-104
 """Bound on the probability that the words do not yield enough different records."""
 
-_HALF = 2**32
+_RANGE = 2**32
+_FEW = 16  # words of a batch that are replaced one by one; a batch with more is drawn by itself
 
 
-def draw(bits: Array, n: int, batch: int) -> Array:
-    """``batch`` different indices below ``n``, a uniform subset, from :func:`words` uniform 64-bit words.
+@dataclass(frozen=True)
+class Batches:
+    """``size`` different indices below ``n``, a uniform subset, as what a step needs of secret randomness.
 
-    Guarantee: independent of the records, and within ``FAILURE`` of uniform in total variation. Work O(batch log batch)
-    for batches of up to half the records; for larger ones those left out are drawn, and the work is O(n).
+    Guarantee: independent of the records, and within ``FAILURE`` of uniform in total variation. In no particular order.
+    Work O(size log size) for batches of up to half the records; for larger ones those left out are drawn, and the work
+    is O(n).
     """
-    few = min(batch, n - batch)
-    if few == 0:
-        return jnp.arange(n)
-    chosen = _first_different(bits, n, few)
-    if few == batch:
-        return chosen
-    left_out = jnp.zeros(n, bool).at[chosen].set(True)
-    return jnp.nonzero(~left_out, size=batch)[0]
+
+    n: int
+    size: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.size <= self.n:
+            raise ValueError(f"batch must be between 1 and the number of records, {self.n}, got {self.size!r}")
+        if self.n >= _RANGE:
+            raise ValueError(f"batches are drawn from fewer than 2**32 records, got {self.n}")
+
+    @property
+    def words(self) -> int:
+        """How many 32-bit words :meth:`draw` needs."""
+        return words(self.n, min(self.size, self.n - self.size))
+
+    def draw(self, bits: np.ndarray) -> np.ndarray:
+        """Batches, one a row, from rows of :attr:`words` uniform 32-bit words."""
+        few = min(self.size, self.n - self.size)
+        if few == 0:
+            return np.broadcast_to(np.arange(self.n, dtype=np.uint32), (len(bits), self.n))
+        chosen = _first_different(bits, self.n, few)
+        if few == self.size:
+            return chosen
+        others = np.empty((len(bits), self.size), np.uint32)
+        for row, left_out in zip(others, chosen, strict=True):
+            within = np.ones(self.n, bool)
+            within[left_out] = False
+            row[:] = np.flatnonzero(within)
+        return others
 
 
 @lru_cache(maxsize=256)
-def words(n: int, batch: int) -> int:
-    """How many words :func:`draw` needs.
+def words(n: int, few: int) -> int:
+    """How many words yield ``few`` different records but for a probability of ``FAILURE``.
 
     While fewer than k different records have been seen, a draw is wasted (seen before, or void) with probability at
-    most β = (k−1)/n + n/2⁶⁴. So m draws fail with probability at most P(Binomial(m, β) ≥ m−k+1), and Chernoff's bound
-    on that is exp(−m·KL((m−k+1)/m ‖ β)), which falls in m.
+    most β = (k−1)/n + (2³² mod n)/2³². So m draws fail with probability at most P(Binomial(m, β) ≥ m−k+1), and
+    Chernoff's bound on that is exp(−m·KL((m−k+1)/m ‖ β)), which falls in m. β < 1: k ≤ n/2, and 2³² mod n < 2³¹.
     """
-    check(n, batch)
-    few = min(batch, n - batch)
     if few == 0:
         return 0
-    waste = (few - 1) / n + n / 2.0**64
+    waste = (few - 1) / n + (_RANGE % n) / _RANGE
 
     def enough(m: int) -> bool:
         share = (m - few + 1) / m
@@ -72,30 +96,43 @@ def words(n: int, batch: int) -> int:
     return high
 
 
-def check(n: int, batch: int) -> None:
-    """Refuse sizes that cannot be drawn."""
-    if not 1 <= batch <= n:
-        raise ValueError(f"batch must be between 1 and the number of records, {n}, got {batch!r}")
-    if n >= _HALF:
-        raise ValueError(f"batches are drawn from fewer than 2**32 records, got {n}")
-
-
 def _kl(a: float, b: float) -> float:
     """KL divergence of Bernoulli(a) from Bernoulli(b), in nats."""
+    if b == 0:
+        return math.inf if a > 0 else 0.0
     return a * math.log(a / b) + (0.0 if a == 1 else (1 - a) * math.log((1 - a) / (1 - b)))
 
 
-def _first_different(bits: Array, n: int, few: int) -> Array:
-    """The first ``few`` different indices, in draw order; 0, 1, 2, … if there are not enough."""
-    high, low = bits >> 32, bits & (_HALF - 1)
-    index = (high * n + (low * n >> 32)) >> 32  # ⌊word·n / 2⁶⁴⌋
-    counts = bits * jnp.uint64(n) >= jnp.uint64(2**64 % n)  # the low word of word·n
-    position = jnp.arange(bits.shape[0], dtype=jnp.uint64)
-    ordered = jnp.sort(jnp.where(counts, index, n) << 32 | position)  # by index, then by draw
-    index, position = ordered >> 32, (ordered & (_HALF - 1)).astype(jnp.int64)
-    first = jnp.concatenate([jnp.array([True]), index[1:] != index[:-1]]) & (index < n)
-    drawn = jnp.full(bits.shape, n, jnp.int64).at[position].set(jnp.where(first, index, n).astype(jnp.int64))
-    rank = jnp.cumsum(drawn < n)
-    slot = jnp.where((drawn < n) & (rank <= few), rank - 1, few)  # slot ``few`` does not exist: dropped
-    chosen = jnp.zeros(few, jnp.int64).at[slot].set(drawn, mode="drop")
-    return jnp.where(rank[-1] >= few, chosen, jnp.arange(few))
+def _first_different(bits: np.ndarray, n: int, few: int) -> np.ndarray:
+    """The first ``few`` different indices of every row of words, in any order; 0, 1, 2, … if there are not enough."""
+    void = np.uint32(n)  # no index
+    product = bits * np.uint64(n)
+    index = (product >> np.uint64(32)).astype(np.uint32)  # ⌊word·n / 2³²⌋
+    if _RANGE % n:
+        index[product.astype(np.uint32) < _RANGE % n] = void
+    chosen = np.sort(index[:, :few], axis=1)
+    incomplete = chosen[:, -1] == void
+    row, place = np.nonzero(chosen[:, 1:] == chosen[:, :-1])
+    chosen[row, place + 1] = void
+    incomplete[row] = True
+    open_rows = np.flatnonzero(incomplete)
+    missing = np.sum(chosen[open_rows] == void, axis=1)
+    for many in open_rows[missing > _FEW]:
+        chosen[many] = _by_itself(index[many], n, few)
+    open_rows, missing = open_rows[missing <= _FEW], missing[missing <= _FEW]
+    for spare in index[:, few:].T:
+        if not len(open_rows):
+            break
+        found, now = spare[open_rows], chosen[open_rows]
+        new = (found < n) & ~np.any(now == found[:, None], axis=1)
+        chosen[open_rows[new], np.argmax(now[new] == void, axis=1)] = found[new]
+        missing = missing - new
+        open_rows, missing = open_rows[missing > 0], missing[missing > 0]
+    chosen[open_rows] = np.arange(few, dtype=np.uint32)
+    return chosen
+
+
+def _by_itself(index: np.ndarray, n: int, few: int) -> np.ndarray:
+    values, first = np.unique(index, return_index=True)
+    first = np.sort(first[values < n])
+    return index[first[:few]] if len(first) >= few else np.arange(few, dtype=np.uint32)

@@ -16,7 +16,7 @@ from functools import singledispatch
 import numpy as np
 
 from dpmcmc.arguments import instance
-from dpmcmc.privacy import gaussian, penalty_recursion, pld, recursion
+from dpmcmc.privacy import blocks, gaussian, pair_recursion, pld, recursion
 from dpmcmc.privacy.bound import Bound, Steps
 from dpmcmc.privacy.budget import Budget
 from dpmcmc.privacy.convert import (
@@ -28,6 +28,7 @@ from dpmcmc.privacy.convert import (
     renyi_limit,
 )
 from dpmcmc.privacy.events import (
+    BarkerBit,
     Compose,
     Event,
     Gaussian,
@@ -38,10 +39,13 @@ from dpmcmc.privacy.events import (
     check_event,
     range_of,
 )
+from dpmcmc.privacy.pair_recursion import Curves
 from dpmcmc.privacy.renyi import renyi
 
 _EXACT_GAUSSIAN = "analytic Gaussian (Balle & Wang 2018)"
 _RECURSION = "exact adaptive recursion"
+_BLOCKS = "adaptive recursion in blocks"
+_PRODUCT = "product of dominating pairs"
 _PLD = "PLD (dp-accounting)"
 _PURE = "pure composition"
 _FREE = "no cost"
@@ -102,8 +106,8 @@ def epsilon(event: Event, delta: float) -> Bound:
         best = _less(best, pld.pld_epsilon(counts, delta), _PLD)
     elif (bits := _constant_range(counts)) and math.isfinite(best) and recursion.affordable(*bits, float(best)):
         best = _less(best, recursion.epsilon(*bits, delta, float(best)), _RECURSION)
-    elif (penalty := _constant_penalty(counts)) and math.isfinite(best):
-        best = _less(best, penalty_recursion.epsilon(*penalty, delta, float(best), _steering(order)), _RECURSION)
+    elif (kind := _one_kind(counts)) and math.isfinite(best):
+        best = _less(best, *_epsilon_of_kind(*kind, delta, _steering(order), float(best)))
     return best if math.isfinite(best) else Bound(math.inf, "no finite bound")
 
 
@@ -121,8 +125,8 @@ def delta(event: Event, epsilon: float) -> Bound:
         best = _less(best, pld.pld_delta(counts, epsilon), _PLD)
     elif (bits := _constant_range(counts)) and recursion.affordable(*bits, epsilon):
         best = _less(best, recursion.delta(*bits, epsilon), _RECURSION)
-    elif penalty := _constant_penalty(counts):
-        best = _less(best, penalty_recursion.delta(*penalty, epsilon, _steering(order)), _RECURSION)
+    elif kind := _one_kind(counts):
+        best = _less(best, *_delta_of_kind(*kind, epsilon, _steering(order), float(best)))
     return Bound(max(float(best), sys.float_info.min), best.method)  # what underflows is not 0
 
 
@@ -153,14 +157,12 @@ def max_steps(event: Event, epsilon: float, delta: float) -> Steps:
         best = _more(best, _floor((gaussian.gaussian_mu_limit(epsilon, delta) / mu) ** 2), _EXACT_GAUSSIAN)
     elif _is_pld(counts):
         best = _more(best, pld.pld_max_count(counts, epsilon, delta, int(best)), _PLD)
-    elif bits := _constant_range(counts):
+    elif (bits := _constant_range(counts)) and recursion.affordable(bits[0], _beyond(best, bits[1]), epsilon):
         shift, each = bits
         found = recursion.max_count(shift, epsilon, delta, _beyond(best, each))
         best = _more(best, (found or 0) // each, _RECURSION)
-    elif penalty := _constant_penalty(counts):
-        shift, std, each = penalty
-        found = penalty_recursion.max_count(shift, std, epsilon, delta, _beyond(best, each), _steering(order))
-        best = _more(best, (found or 0) // each, _RECURSION)
+    elif kind := _one_kind(counts):
+        best = _more(best, *_steps_of_kind(*kind, epsilon, delta, _steering(order), int(best)))
     return best if best > 0 else Steps(0, "no method fits one step")
 
 
@@ -228,12 +230,52 @@ def _constant_range(counts: dict[Event, int]) -> tuple[float, int] | None:
     return float(shift), sum(count for part, count in counts.items() if ranges[part] == shift)  # type: ignore[arg-type]
 
 
-def _constant_penalty(counts: dict[Event, int]) -> tuple[float, float, int] | None:
-    """(η, σ, count) when everything is one kind of penalty bit."""
-    if len(counts) != 1:
-        return None
-    ((part, count),) = counts.items()
-    return (float(part.shift), float(part.std), count) if isinstance(part, PenaltyBit) else None
+def _one_kind(counts: dict[Event, int]) -> tuple[Event, int] | None:
+    """(event, count) when everything that costs is of one kind, so that a block of it is nothing else."""
+    if bits := _constant_range(counts):
+        return BarkerBit(bits[0]), bits[1]
+    costly = [(part, count) for part, count in counts.items() if not is_free(part)]
+    return costly[0] if len(costly) == 1 else None
+
+
+def _whole(event: Event, count: int, epsilon: float, order: float) -> Curves | None:
+    """The recursion over all steps with all cells kept, where that is affordable."""
+    return pair_recursion.penalty_curves(event, count, epsilon, order) if isinstance(event, PenaltyBit) else None
+
+
+def _epsilon_of_kind(event: Event, count: int, delta: float, order: float, at_most: float) -> tuple[float | None, str]:
+    if whole := _whole(event, count, at_most, order):
+        return recursion.read_epsilon(whole.values[count], whole.low, whole.h, delta), _RECURSION
+    return blocks.epsilon(event, count, delta, order, at_most), _across(event)
+
+
+def _delta_of_kind(event: Event, count: int, epsilon: float, order: float, about: float) -> tuple[float | None, str]:
+    if whole := _whole(event, count, epsilon, order):
+        return recursion.read_curve(whole.values[count], whole.low, whole.h, epsilon), _RECURSION
+    return blocks.delta(event, count, epsilon, order, about), _across(event)
+
+
+def _steps_of_kind(event: Event, each: int, epsilon: float, delta: float, order: float, known: int) -> tuple[int, str]:
+    limit = _beyond(known, each)
+    if whole := _whole(event, limit, epsilon, order):
+        fitting = [recursion.read_curve(one, whole.low, whole.h, epsilon) <= delta for one in whole.values]
+        most = fitting.index(False) - 1 if False in fitting else limit
+        return most // each, _RECURSION
+    found = blocks.max_count(event, epsilon, delta, order, known * each, limit) // each
+    while found > known and not _within(event, found * each, epsilon, delta):  # as epsilon() sees it, now and later
+        found = min(found - 1, math.floor(found * (1 - 1e-4)))
+    return found, _across(event)
+
+
+def _across(event: Event) -> str:
+    return _PRODUCT if isinstance(event, SubsampledGaussian) else _BLOCKS
+
+
+def _within(event: Event, count: int, epsilon: float, delta: float) -> bool:
+    repeated = Repeat(event, count)
+    value, order = epsilon_from_renyi(lambda orders: renyi(repeated, orders), delta)
+    found = _epsilon_of_kind(event, count, delta, _steering(order), value)[0]
+    return found is not None and found <= epsilon
 
 
 def _steering(order: float) -> float:

@@ -44,7 +44,7 @@ def enclose(
         middle = (low + high) / 2
         gain, loss = bound(low, high)
         at_gain, at_loss = bound(middle, middle)
-        points = _front(np.append(points[:, 0], at_gain), np.append(points[:, 1], at_loss))
+        points = maximal(np.append(points[:, 0], at_gain), np.append(points[:, 1], at_loss))
         split = np.any(~_below(points, gain / (1 + tolerance / 4), loss / (1 + tolerance / 4)), axis=1)
         cost = np.zeros((np.count_nonzero(split), gain.shape[1]))
         for order in _STEER:
@@ -54,11 +54,11 @@ def enclose(
         spent += len(low)
         if round_ == rounds - 1 or spent + split.sum() * 2 ** low.shape[1] > max_cells:
             split[:] = False
-        front = np.concatenate([front, _front(gain[~split], loss[~split])])
+        front = np.concatenate([front, maximal(gain[~split], loss[~split])])
         if not split.any():
             break
         low, high = _halves(low[split], high[split])
-    return _thinned(_front(front[:, 0], front[:, 1]))
+    return _thinned(maximal(front[:, 0], front[:, 1]))
 
 
 def front_renyi(front: np.ndarray, orders: np.ndarray) -> np.ndarray:
@@ -91,7 +91,7 @@ def _rough(order: float, gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
     return np.maximum(cost(loss, gain), cost(gain, loss))
 
 
-def _front(gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
+def maximal(gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
     """The pairs that no other pair exceeds in both coordinates."""
     gain, loss = (np.nan_to_num(side.ravel(), nan=np.inf, posinf=np.inf) for side in (gain, loss))
     order = np.lexsort((-loss, -gain))

@@ -24,6 +24,7 @@ from scipy.special import expit, gammaln
 
 from dpmcmc.privacy.enclosure import enclose, front_renyi
 from dpmcmc.privacy.events import PoissonBarkerBit
+from dpmcmc.privacy.pair_recursion import Pairs, from_front, pairs_of
 from dpmcmc.privacy.renyi import renyi_of
 
 _SLACK = 1e-9  # relative rounding of the sums over counts, for the events that are summed (see _summable)
@@ -152,3 +153,8 @@ def _front(event: PoissonBarkerBit) -> np.ndarray:
         (-np.log1p(expit(-(_END + bottom[1])) * np.expm1(-right)), right),  # t ≥ END: loss ≤ range
     ]
     return np.concatenate([front, np.array(tails) * (1 + _SLACK)])
+
+
+@pairs_of.register
+def _(event: PoissonBarkerBit, order: float) -> Pairs | None:
+    return from_front(_front(event), order) if _summable(event) else None

@@ -42,7 +42,7 @@ def _cuts(m: int, fine: bool) -> list[int]:
     return sorted(cuts | set(range(max(middle - 2, 0), min(middle + 2, m) + 1)))
 
 
-def _curves(shift: float, m: int, low: int, high: int, fine: bool) -> Iterator[np.ndarray]:
+def curves(shift: float, m: int, low: int, high: int, fine: bool) -> Iterator[np.ndarray]:
     """Upper bounds on D_0, D_1, … at the lattice points i·η/m, i = low..high."""
     h = shift / m
     lattice = h * np.arange(low, high + 1)
@@ -138,7 +138,7 @@ def max_count(shift: float, epsilon: float, delta: float, limit: int) -> int | N
     if plan is None:
         return None
     m, fine, low, high = plan
-    for k, curve in enumerate(_curves(shift, m, low, high, fine)):
+    for k, curve in enumerate(curves(shift, m, low, high, fine)):
         if read_curve(curve, low, shift / m, epsilon) > delta:
             return k - 1
         if k == limit:
@@ -152,7 +152,7 @@ def _curve(shift: float, count: int, epsilon: float) -> tuple[np.ndarray, int, f
     if plan is None:
         return None
     m, fine, low, high = plan
-    for k, curve in enumerate(_curves(shift, m, low, high, fine)):
+    for k, curve in enumerate(curves(shift, m, low, high, fine)):
         if k == count:
             return curve, low, shift / m
     return None

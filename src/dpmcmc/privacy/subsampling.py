@@ -21,6 +21,7 @@ from dpmcmc.privacy.accept_bit import STDS, mills, penalty_log_reject, penalty_l
 from dpmcmc.privacy.correction import optimal_correction
 from dpmcmc.privacy.enclosure import enclose, front_renyi
 from dpmcmc.privacy.events import SubsampledBarkerBit, SubsampledPenaltyBit
+from dpmcmc.privacy.pair_recursion import Pairs, Tail, from_front, pairs_of
 from dpmcmc.privacy.renyi import renyi_of
 
 _SLACK = 1e-9  # relative, on every probability: rounding of log Φ and of the sums
@@ -244,3 +245,22 @@ def _penalty_tail(event: SubsampledPenaltyBit, shift: float, orders: np.ndarray)
     backward = np.logaddexp(0.0, np.maximum(cells, beyond)) / (orders - 1)
     forward = penalty_losses(edges[:1], shift, std)[0][0]
     return np.maximum(backward * (1 + _SLACK), forward)
+
+
+@pairs_of.register
+def _(event: SubsampledBarkerBit, order: float) -> Pairs | None:
+    front = _barker_front(event)
+    return from_front(front, order) if np.max(front) < 700 else None
+
+
+@pairs_of.register
+def _(event: SubsampledPenaltyBit, order: float) -> Pairs | None:
+    """Beyond :func:`_penalty_deep` rejection leaks at most its probability there, and gains are at most that there."""
+    shift = penalty_shift(event)
+    if not (STDS[0] <= event.std <= STDS[1] and shift <= 100):
+        return None
+    deep = np.array([_penalty_deep(event)])
+    gain = float(penalty_losses(deep, shift, event.std)[0][0])
+    leak = float(np.exp(penalty_log_reject(deep, event.std)[0])) * 1.01 + 1e-300
+    front = _penalty_front(event, shift)
+    return from_front(front, order, Tail(gain, leak)) if np.max(front) < 1e6 else None

@@ -28,6 +28,8 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,15}")  # keys of TOML are text: those of 
 _NEEDED = {"number": "bounds", "category": "levels", "ordered": "levels", "date": "bounds"}
 _USUAL = {"unit": "", "integer": False, "missing": REFUSE, "unknown": REFUSE, "outside": "clip"}
 
+_DEEP = "it is nested too deeply"
+
 
 def written(columns: Mapping[str, Column]) -> str:
     """One table for each column; settings that have their usual value are left out."""
@@ -75,18 +77,26 @@ def literal(value: Any) -> str:
 def parsed(text: str, source: str) -> dict[str, Column]:
     """The columns that the text declares; every mistake names its place, what it has and what is allowed."""
     try:
-        content = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and dates that do not exist
-        said = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise ValueError(f"{source} is not TOML: {said}") from None
-    if not _shallow(content, 6):
-        raise ValueError(f"{source} is nested more deeply than a schema: allowed are tables [columns.<name>]")
+        content = loaded(text)
+    except ValueError as error:
+        raise ValueError(f"{source} is not TOML: {error}") from None
     for name, value in content.items():
         if name != "columns" or not isinstance(value, dict):
             raise ValueError(f"{source}: {name} = {value!r} is not part of a schema; allowed: tables [columns.<name>]")
     return {
         name: column_of(settings, f"{source}: columns.{name}") for name, settings in content.get("columns", {}).items()
     }
+
+
+def loaded(text: str) -> dict[str, Any]:
+    """What a TOML text holds; a ValueError if it is none, has numbers or dates that there are not, or is too deep."""
+    try:
+        content = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(_DEEP) from None
+    if not _shallow(content, 6):
+        raise ValueError(_DEEP)
+    return content
 
 
 def _shallow(value: Any, levels: int) -> bool:

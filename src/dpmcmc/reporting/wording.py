@@ -20,8 +20,8 @@ def in_words(guarantee: Guarantee) -> list[str]:
     limit = f"{round_up(factor, 3)} times" if factor < 1e6 else "an astronomical number of times"
     share = 1 / guarantee.delta if guarantee.delta > 0 else math.inf
     return [
-        f"Whoever reads this report, whatever else they know and however much they compute, learns almost nothing "
-        f"about {whom(guarantee.unit)} that they could not have learnt anyway.",
+        f"There is a limit to what anybody can learn from this report about {whom(guarantee.unit)}, whatever else they "
+        "know and however much they compute. The smaller ε and δ are, the less that is.",
         f"Compare the table as it is with any table that differs from it by {guarantee.relation} of "
         f"{whom(guarantee.unit)}. No conclusion that can be drawn from this release is more than {limit} as likely "
         f"with the one as with the other, up to a probability of {round_up(guarantee.delta)} (one in {share:,.0f}).",

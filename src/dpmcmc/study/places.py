@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from dpmcmc.arguments import shown
-from dpmcmc.records.toml import PLACE, key
+from dpmcmc.records.toml import PLACE, key, loaded
 
 MOST = 1_000_000  # characters of a study file
 _CLOSERS = ("]", "}", '"""', "'''")
@@ -30,13 +30,13 @@ class Places:
         if len(self.text) > MOST:
             raise StudyError(f"{self.source} has {len(self.text)} characters; allowed: a study file of at most {MOST}")
         try:
-            return tomllib.loads(self.text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            return loaded(self.text)
+        except ValueError as error:
             raise StudyError(f"{self.source} cannot be read as TOML: {self._quoted(error)}") from None
 
     def _quoted(self, error: Exception) -> str:
         """What the parser says, with the line that it means."""
-        said = str(error) or "it is nested too deeply"
+        said = str(error)
         number = said.partition("(at line ")[2].partition(",")[0]
         lines = self.text.splitlines()
         if not number.isdigit() or not 0 < int(number) <= len(lines):

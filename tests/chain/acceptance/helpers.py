@@ -9,6 +9,7 @@ import numpy as np
 import dpmcmc as dp
 from dpmcmc.chain.acceptance.minibatch import batch_log_ratios
 from dpmcmc.mechanisms.coin import RAREST
+from dpmcmc.mechanisms.needs import drawn
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
 
@@ -38,7 +39,7 @@ def enumerated(test, temperature, n):
 
 def frequency(test, temperature, records, public, coins=20_000):
     """How often ``decide`` accepts, and its number of draws."""
-    bits = {p: RandomSource(3).random_words(p, (coins, *shape)) for p, shape in test.random_words(len(records)).items()}
+    bits = drawn(RandomSource(3), test.random_words(len(records)), (coins,))
     posterior = Posterior(linear, jnp.asarray(records, jnp.float64), temperature)
     move = dp.Move(jnp.float64(1.0))
 

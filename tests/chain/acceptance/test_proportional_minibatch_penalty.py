@@ -14,8 +14,10 @@ from dpmcmc import privacy
 from dpmcmc.chain.acceptance.minibatch_penalty import MinibatchPenalty, ProportionalMinibatchPenalty, penalised_ratio
 from dpmcmc.chain.acceptance.penalty import SMALLEST_STD, clamp, less_penalty, penalty_probabilities
 from dpmcmc.mechanisms.coin import RAREST
+from dpmcmc.mechanisms.needs import drawn
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.published.raisa2021 import theorem35_sensitivity
+from dpmcmc.randomness import RandomSource
 from tests.chain.acceptance.helpers import EXTREMES, ORDERS, divergence, linear
 from tests.chain.acceptance.test_minibatch_penalty import anything, run
 
@@ -104,8 +106,7 @@ def test_a_constant_clip_gives_the_test_with_constant_noise():
     posterior, move = Posterior(linear, jnp.asarray(records), 0.5), dp.Move(jnp.float64(1.0))
     assert std == pytest.approx(multiplier * float(proportional.sensitivity(clip, n, 0.5)), rel=1e-5)
     for seed in range(40):
-        rng = np.random.default_rng(seed)
-        bits = {k: jnp.asarray(rng.integers(0, 2**64, s, np.uint64)) for k, s in constant.random_words(n).items()}
+        bits = {k: v[0] for k, v in drawn(RandomSource(seed), constant.random_words(n), (1,)).items()}
         one, two = (t.decide(bits, posterior, (), jnp.float64(0.0), move, 0.1) for t in (proportional, constant))
         assert bool(one.accepted) == bool(two.accepted)
 
@@ -123,7 +124,7 @@ def test_a_short_move_keeps_the_least_noise_and_a_bound_that_is_no_number_refuse
     assert float(test.std(linear, 3, 1.0, jnp.float64(0.0), jnp.float64(1e-9))) == SMALLEST_STD
     for there in (jnp.nan, jnp.inf):
         for word in (0, 2**64 - 2**12):
-            bits = {k: jnp.full(s, word, jnp.uint64) for k, s in test.random_words(3).items()}
+            bits = {"batch": jnp.array([0, 2]), "coin": jnp.full(2, word, jnp.uint64)}
             move = dp.Move(jnp.float64(there))
             assert not test.decide(bits, posterior, (), jnp.float64(0.0), move, jnp.float64(0.0)).accepted
 

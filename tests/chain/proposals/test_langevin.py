@@ -13,6 +13,7 @@ from dpmcmc import privacy
 from dpmcmc.chain.acceptance import Always
 from dpmcmc.chain.proposals import Langevin
 from dpmcmc.mechanisms.gaussian_sum import CHARGED_STD
+from dpmcmc.mechanisms.needs import drawn
 from dpmcmc.posterior import Posterior
 from dpmcmc.randomness import RandomSource
 
@@ -74,13 +75,13 @@ def test_the_noise_charged_is_the_noise_of_the_step(variant, batch):
     multiplier = event.noise_multiplier if batch is None else event.noise_multiplier / 2
     model = dp.models.GaussianMean(1, prior_std=1e6)
     with jax.enable_x64(True):
-        words = RandomSource(1).random_words("gradient", (draws, *proposal.random_words(n)["gradient"]))
+        words = drawn(RandomSource(1), proposal.random_words(n), (draws,))
 
         def moved(record):
             posterior = Posterior(model, jnp.full((n, 1), record), temperature)
 
             def step(words):
-                return proposal.propose_privately(None, {"gradient": words}, posterior, jnp.zeros(1), ()).position[0]
+                return proposal.propose_privately(None, words, posterior, jnp.zeros(1), ()).position[0]
 
             return np.asarray(jax.jit(jax.vmap(step))(words))
 

@@ -14,6 +14,7 @@ from dpmcmc.mechanisms import coin
 from dpmcmc.mechanisms.blocks import in_blocks
 from dpmcmc.mechanisms.clip import Clip, as_clip
 from dpmcmc.mechanisms.fixed_point import LEVELS, SMALLEST_BOUND, integer_sum, statistic
+from dpmcmc.mechanisms.needs import Needs
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event
@@ -51,8 +52,8 @@ class Acceptance(Protocol):
     def shift(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
         """The largest change of the statistic between neighbours, for this move."""
 
-    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
-        """Random 64-bit words one decision needs, as a shape per purpose."""
+    def random_words(self, n: int) -> Needs:
+        """Secret randomness one decision needs, by purpose: the shape of 64-bit words, or batches of records."""
 
     def inexact_draws(self, n: int) -> int:
         """Comparisons that depend on records in one decision (for the arithmetic's share of the budget)."""

@@ -12,7 +12,7 @@ from jax.scipy.special import erfc
 from dpmcmc.arguments import one_of, within
 from dpmcmc.chain.acceptance.correction import CORRECTIONS
 from dpmcmc.chain.acceptance.minibatch import MinibatchTest
-from dpmcmc.mechanisms.batches import check
+from dpmcmc.mechanisms.batches import Batches
 from dpmcmc.mechanisms.fixed_point import statistic
 from dpmcmc.mechanisms.moments import levels_for, sum_and_spread, whole_terms
 from dpmcmc.privacy.correction import Correction
@@ -66,7 +66,7 @@ class CorrectedBarker(MinibatchTest):
         return CORRECTIONS[self.correction](self.noise_variance)
 
     def event(self, n: int, temperature: float) -> SubsampledBarkerBit:
-        check(n, self.batch)
+        Batches(n, self.batch)  # refuses sizes that cannot be drawn
         return SubsampledBarkerBit(n, self.batch, self.noise_variance, self.clamp, self.resolved().pairs)
 
     def clip(self, n: int, temperature: float) -> float:

@@ -104,21 +104,30 @@ def fit_mixture(
     return NormalMixture(*map(tuple, both))
 
 
-@lru_cache(maxsize=16)
-def ridge_correction(variance: float, points: int = 400, ridge: float = 10.0, end: float = 10.0) -> Correction:
-    """Seita et al.'s ridge regression, negative weights set to zero.
+def ridge_solution(
+    variance: float, points: int = 400, ridge: float = 10.0, end: float = 10.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Atoms and weights of Seita et al.'s ridge regression; some weights are negative, more the larger the variance.
 
     u = (MᵀM + λI)⁻¹Mᵀv with M the cdf of N(0, C) between a grid of 2n+1 atoms on [−V, V] and one of 4n+1 values on
     [−2V, 2V], v the logistic cdf; n = 4000, λ = 10, V = 10. The solution depends on n and λ through λ/n² alone, up to
     the grid's own error, so the same is computed with n = ``points`` and λ = ``ridge``·(points/4000)².
-
-    Choose it only to compare: at C = 2 its error is 90 times the optimal one's.
     Reference: Seita et al. (2017), with the settings that Heikkilä et al. (2019) quote.
     """
     atoms, values = np.linspace(-end, end, 2 * points + 1), np.linspace(-2 * end, 2 * end, 4 * points + 1)
     cdf = ndtr((values[:, None] - atoms) / np.sqrt(variance))
     normal = cdf.T @ cdf + ridge * (points / 4000) ** 2 * np.eye(len(atoms))
-    weights = np.maximum(np.linalg.solve(normal, cdf.T @ expit(values)), 0.0)
+    return atoms, np.linalg.solve(normal, cdf.T @ expit(values))
+
+
+@lru_cache(maxsize=16)
+def ridge_correction(variance: float) -> Correction:
+    """Seita et al.'s ridge regression (:func:`ridge_solution`), negative weights set to zero.
+
+    Choose it only to compare: at C = 2 its error is 90 times the optimal one's.
+    """
+    atoms, weights = ridge_solution(variance)
+    weights = np.maximum(weights, 0.0)
     return _reduced(variance, atoms, weights / weights.sum())
 
 

@@ -11,7 +11,9 @@ from jax import Array
 from dpmcmc.arguments import whole
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.proposals.base import Move
-from dpmcmc.mechanisms import batches, coin
+from dpmcmc.mechanisms import coin
+from dpmcmc.mechanisms.batches import Batches
+from dpmcmc.mechanisms.needs import Need
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event
@@ -40,8 +42,8 @@ class MinibatchTest:
     def shift(self, model: ModelLike, temperature: float, here: PyTree, there: PyTree) -> Array:
         raise TypeError(f"every decision of {type(self).__name__} costs the same: ask event(n, temperature)")
 
-    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
-        return {"batch": (batches.words(n, self.batch),), "coin": coin.BITS_SHAPE}
+    def random_words(self, n: int) -> dict[str, Need]:
+        return {"batch": Batches(n, self.batch), "coin": coin.BITS_SHAPE}
 
     def inexact_draws(self, n: int) -> int:
         return 1
@@ -52,8 +54,7 @@ class MinibatchTest:
     def decide(
         self, random_words: RandomWords, posterior: Posterior, cache: PyTree, here: PyTree, move: Move, public: Array
     ) -> Decision:
-        index = batches.draw(random_words["batch"], posterior.n, self.batch)
-        ratios = batch_log_ratios(posterior, index, here, move.position)
+        ratios = batch_log_ratios(posterior, random_words["batch"], here, move.position)
         accept, reject = self.probabilities(ratios, posterior.n, posterior.temperature, public)
         # outside the prior's support the move is refused whatever the records say
         return Decision(coin.flip(random_words["coin"], accept, reject) & (public > -jnp.inf), ())
@@ -61,5 +62,11 @@ class MinibatchTest:
 
 def batch_log_ratios(posterior: Posterior, index: Array, here: PyTree, there: PyTree) -> Array:
     """log p(xᵢ|there) − log p(xᵢ|here) for the records at ``index``: private, and only handed to a mechanism."""
-    batch = Posterior(posterior.model, jax.tree.map(lambda leaf: leaf[index], posterior.data), posterior.temperature)
+    batch = Posterior(posterior.model, records_at(posterior.data, index), posterior.temperature)
     return batch.record_log_likelihoods(there) - batch.record_log_likelihoods(here)
+
+
+def records_at(data: PyTree, index: Array) -> PyTree:
+    """The records at ``index``, all of which are below n. Rows are gathered once, and not again for every product."""
+    rows = jax.tree.map(lambda leaf: leaf.at[index].get(mode="promise_in_bounds"), data)
+    return jax.tree.map(lambda leaf: jax.lax.optimization_barrier(leaf) if leaf.ndim > 1 else leaf, rows)

@@ -13,8 +13,8 @@ from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.acceptance.minibatch import MinibatchTest, batch_log_ratios
 from dpmcmc.chain.acceptance.penalty import SMALLEST_STD, Penalty, in_range, less_penalty, penalty_probabilities
 from dpmcmc.chain.proposals.base import Move
-from dpmcmc.mechanisms import batches, coin
-from dpmcmc.mechanisms.batches import check
+from dpmcmc.mechanisms import coin
+from dpmcmc.mechanisms.batches import Batches
 from dpmcmc.mechanisms.clip import as_clip
 from dpmcmc.mechanisms.fixed_point import SMALLEST_BOUND
 from dpmcmc.mechanisms.moments import levels_for, sum_and_spread, whole_terms
@@ -62,7 +62,7 @@ class MinibatchPenalty(MinibatchTest):
 
     def bound(self, n: int, temperature: float) -> float:
         """The clip in use: ``clip``, raised where a unit would underflow the clamp of the decision."""
-        check(n, self.batch)
+        Batches(n, self.batch)  # refuses sizes that cannot be drawn
         bound = max(float(self.clip.constant), SMALLEST_BOUND * self.batch / (n * temperature))
         if n * temperature * bound > LARGEST_SUM:
             raise ValueError(
@@ -114,7 +114,7 @@ class ProportionalMinibatchPenalty(MinibatchTest):
         truth("ProportionalMinibatchPenalty: published_noise", self.published_noise)
 
     def event(self, n: int, temperature: float) -> SubsampledGaussian:
-        check(n, self.batch)
+        Batches(n, self.batch)  # refuses sizes that cannot be drawn
         return SubsampledGaussian(2 * self.noise_multiplier, n, self.batch, "without_replacement")
 
     def bound(self, model: ModelLike, n: int, temperature: float, here: PyTree, there: PyTree) -> Array:
@@ -140,7 +140,7 @@ class ProportionalMinibatchPenalty(MinibatchTest):
         self, random_words: RandomWords, posterior: Posterior, cache: PyTree, here: PyTree, move: Move, public: Array
     ) -> Decision:
         model, n, temperature, there = posterior.model, posterior.n, posterior.temperature, move.position
-        ratios = batch_log_ratios(posterior, batches.draw(random_words["batch"], n, self.batch), here, there)
+        ratios = batch_log_ratios(posterior, random_words["batch"], here, there)
         bound, std = self.bound(model, n, temperature, here, there), self.std(model, n, temperature, here, there)
         t = less_penalty(*penalised_ratio(ratios, bound, n, temperature), public, std)
         possible = (public > -jnp.inf) & jnp.isfinite(std)  # a NaN bound refuses the move

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpmcmc.arguments import positive
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
+from dpmcmc.chain.acceptance.minibatch import records_at
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.mechanisms import coin, stream
 from dpmcmc.mechanisms.poisson_counts import LAW_ERROR, CountTable, count_table, indices
@@ -188,7 +188,7 @@ def probabilities(t: Array) -> tuple[Array, Array]:
 def _log_ratios(posterior: Posterior, here: PyTree, there: PyTree, index: Array) -> Array:
     """log p(x|θ') − log p(x|θ) of the drawn records; of all records first where that is less work."""
     few = len(index) < posterior.n
-    data = jax.tree.map(lambda leaf: leaf[index], posterior.data) if few else posterior.data
+    data = records_at(posterior.data, index) if few else posterior.data
     drawn = Posterior(posterior.model, data, posterior.temperature)
     ratios = drawn.record_log_likelihoods(there) - drawn.record_log_likelihoods(here)
     return ratios if few else ratios[index]

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from jax import Array
 
+from dpmcmc.mechanisms.needs import Needs
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event
@@ -47,8 +48,8 @@ class PrivateProposal(Protocol):
     def event(self, n: int, temperature: float) -> Event:
         """What every proposal costs."""
 
-    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
-        """Secret random 64-bit words one proposal needs, as a shape per purpose."""
+    def random_words(self, n: int) -> Needs:
+        """Secret randomness one proposal needs, by purpose: the shape of 64-bit words, or batches of records."""
 
     def inexact_draws(self, n: int) -> int:
         """Releases of one proposal, each with a small relative error (for the arithmetic's share of the budget)."""

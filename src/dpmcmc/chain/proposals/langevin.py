@@ -15,8 +15,10 @@ from jax.flatten_util import ravel_pytree
 from dpmcmc.arguments import one_of, positive, whole
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.chain.proposals.random_walk import check_real
-from dpmcmc.mechanisms import batches, stream
+from dpmcmc.mechanisms import stream
+from dpmcmc.mechanisms.batches import Batches
 from dpmcmc.mechanisms.gaussian_sum import WORDS, GaussianSum, record_gradients
+from dpmcmc.mechanisms.needs import Need
 from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event
@@ -74,8 +76,9 @@ class Langevin:
     def event(self, n: int, temperature: float) -> Event:
         return self._sum(n, temperature).event(n, self.batch)
 
-    def random_words(self, n: int) -> dict[str, tuple[int, ...]]:
-        return {"gradient": stream.KEY_SHAPE}
+    def random_words(self, n: int) -> dict[str, Need]:
+        noise: dict[str, Need] = {"gradient": stream.KEY_SHAPE}
+        return noise if self.batch is None else noise | {"gradient batch": Batches(n, self.batch)}
 
     def inexact_draws(self, n: int) -> int:
         """Releases whose arithmetic takes a share of the budget."""
@@ -90,14 +93,13 @@ class Langevin:
     ) -> Move:
         flat, unravel = ravel_pytree(position)
         n, noise_words = posterior.n, flat.size * int(np.prod(WORDS))
-        batch_words = 0 if self.batch is None else batches.words(n, self.batch)
-        words = stream.words(random_words["gradient"], noise_words + batch_words)
+        words = stream.words(random_words["gradient"], noise_words)
         records: Any = None
         if self.batch is not None:
-            chosen = batches.draw(words[noise_words:], n, self.batch)
-            records = jax.tree.map(lambda leaf: leaf[chosen], posterior.data)
+            chosen = random_words["gradient batch"]
+            records = jax.tree.map(lambda leaf: leaf.at[chosen].get(mode="promise_in_bounds"), posterior.data)
         vectors = record_gradients(posterior, flat, unravel, records)
-        noisy = self._sum(n, posterior.temperature)(words[:noise_words].reshape(flat.size, *WORDS), vectors)
+        noisy = self._sum(n, posterior.temperature)(words.reshape(flat.size, *WORDS), vectors)
         prior = jax.grad(lambda raveled: posterior.model.log_prior(unravel(raveled)))(flat).astype(jnp.float64)
         move = self._gain(n, posterior.temperature) * noisy + DRIFT[self.variant] * self.step * prior
         return Move(unravel((flat + move).astype(flat.dtype)))

@@ -71,10 +71,10 @@ def _parsed(formula: str) -> Any:
         from formulaic.errors import FormulaicError
     except ImportError:
         raise ImportError("formulas are read by formulaic: pip install 'dpmcmc[formula]'") from None
-    try:
+    try:  # it has Python parse what is in brackets
         return Formula(formula)
-    except FormulaicError as error:
-        why = str(error).splitlines()[0]
+    except (FormulaicError, SyntaxError, ValueError, RecursionError) as error:
+        why = next(iter(str(error).splitlines()), type(error).__name__)
         raise ValueError(f"the formula {formula!r} cannot be read ({why}): write one {_EXAMPLE}") from None
 
 
