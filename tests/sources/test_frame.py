@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpmcmc.mechanisms.blocks import in_blocks
-from dpmcmc.mechanisms.counts import Histograms, weighted_counts
-from dpmcmc.mechanisms.gaussian_sum import GaussianSum, whole_total
+from dpmcmc.mechanisms.counts import Histograms, largest_weight, weighted_counts
+from dpmcmc.mechanisms.fixed_point import LEVELS
+from dpmcmc.mechanisms.gaussian_sum import LARGEST_BOUND, GaussianSum, whole_total
 from dpmcmc.mechanisms.totals import Program
 from dpmcmc.posterior import check_data
 from dpmcmc.sources import MOST_RECORDS, Arrays, block_rows
@@ -114,7 +115,7 @@ def test_too_many_records_for_64_bits_are_refused():
 
     with pytest.raises(ValueError, match="100,000,000,000 records fit into 64 bits"):
         check_data(Endless())
-    assert MOST_RECORDS * 2**24.1 + 2**62 < 2**63  # of a clipped sum; of a decision, whose public terms are up to 2^62
+    assert MOST_RECORDS * max(LARGEST_BOUND, largest_weight(1), LEVELS) + 2**62 < 2**63  # decisions add public terms
 
 
 def test_records_do_not_show():
