@@ -166,5 +166,5 @@ def test_an_actor_lost_in_every_stage_changes_nothing(method, tmp_path):
     assert Dying.killed - before == dying.passes >= 5
     ledger = dp.Ledger.create(tmp_path / "ledger.db", dataset="visits", budget=dp.Budget(2.0, 1e-5))
     release = dp.sample(MODEL, dying, 1.0, 1e-7, method=method, ledger=ledger, progress=False)
-    assert release.guarantee.epsilon == 1.0
+    assert 0.99 < release.guarantee.epsilon <= 1.0
     assert len(ledger.book.reservations) == 1
