@@ -64,11 +64,34 @@ def test_relative_cache_home_is_ignored(private, monkeypatch):
 
 @pytest.mark.parametrize("mode", [0o770, 0o702, 0o750, 0o704])
 def test_folder_that_others_can_use_is_refused(private, mode):
-    shared = private / f"shared-{mode:o}"
-    shared.mkdir()
+    shared = private / f"shared-{mode:o}" / programs.OWN
+    shared.mkdir(parents=True)
     shared.chmod(mode)
-    with pytest.warns(UserWarning, match=r"not kept.*chmod 700"):
-        assert folder(str(shared), "") is None
+    with pytest.warns(UserWarning, match=r"not kept.*Delete "):
+        assert folder(str(shared.parent), "") is None
+
+
+def test_what_others_may_have_put_there_is_refused(private):
+    """A folder that was open to others and is private now may hold programs of theirs."""
+    made = folder(str(private), "")
+    planted = made / "jit_run-0-cache"
+    planted.write_bytes(b"x")
+    assert who_else_can_write(made) == ""
+    planted.chmod(0o666)
+    assert "another user's work" in who_else_can_write(made)
+    planted.unlink()
+    planted.symlink_to(private)
+    assert "another user's work" in who_else_can_write(made)
+
+
+def test_nothing_else_is_deleted_from_a_folder_that_a_user_names(private):
+    (private / "records.parquet").write_bytes(b"x" * 100)
+    made = folder(str(private), "")
+    assert made == private / programs.OWN
+    (made / "notes.txt").write_bytes(b"x" * 100)
+    programs._prune(made, most=1)
+    assert (private / "records.parquet").exists()
+    assert (made / "notes.txt").exists()
 
 
 def test_folder_below_one_that_others_can_write_to_is_refused(private):
@@ -105,7 +128,7 @@ def test_programs_are_kept_within_and_not_outside(private, no_cache, monkeypatch
     monkeypatch.setenv("DPMCMC_CACHE", str(private))
 
     def written():
-        return {each.name for each in private.iterdir()}
+        return {each.name for each in private.glob(f"{programs.OWN}/*")}
 
     x = np.arange(3.0)
     jax.jit(lambda x: x * 3 + 1)(x)
@@ -130,13 +153,14 @@ def test_cache_that_the_user_configured_stays(private, no_cache, monkeypatch):
 
 
 def test_oldest_programs_go_first(private):
-    for age, name in enumerate("abcd"):
+    for age, letter in enumerate("abcd"):
+        name = f"{letter}-cache"
         (private / name).write_bytes(b"x" * 10)
         os.utime(private / name, (age, age))
     programs._prune(private, most=40)
     assert len(list(private.iterdir())) == 4
     programs._prune(private, most=39)
-    assert {each.name for each in private.iterdir()} == {"d"}
+    assert {each.name for each in private.iterdir()} == {"d-cache"}
 
 
 RUNS = {
@@ -195,6 +219,6 @@ def test_no_record_is_in_a_kept_program(run, private):
     environment["DPMCMC_CACHE"] = str(private)
     for script, expected in ((RUNS[run], False), (CONTROL, True)):
         subprocess.run([sys.executable, "-c", BEFORE.format(secret=SECRET) + script], env=environment, check=True)
-        found = contents(private)
+        found = contents(private / programs.OWN)
         assert len(found) > 1000
         assert (np.float64(SECRET).tobytes() in found or np.float32(SECRET).tobytes() in found) == expected

@@ -27,6 +27,10 @@ from jax.experimental.compilation_cache import compilation_cache
 SETTING = "DPMCMC_CACHE"
 OFF = ("off", "no", "false", "0")
 MOST_BYTES = 2**29
+OWN = "dpmcmc-programs"
+"""The folder within the one that a user names: nothing else lies there, and nothing else is ever deleted."""
+
+ENDINGS = ("-cache", "-atime")  # of the files that JAX writes
 _SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.0, "jax_persistent_cache_min_entry_size_bytes": -1}
 _FOLDER = "jax_compilation_cache_dir"
 
@@ -91,7 +95,7 @@ def folder(setting: str, cache_home: str) -> Path | None:
         return None
     home = Path(cache_home) if os.path.isabs(cache_home) else Path("~/.cache")
     with suppress(OSError, RuntimeError):  # RuntimeError: there is no home
-        path = (Path(setting) if setting else home / "dpmcmc" / "programs").expanduser().absolute()
+        path = (Path(setting) / OWN if setting else home / "dpmcmc" / "programs").expanduser().absolute()
         for missing in [each for each in (*reversed(path.parents), path) if not each.exists()]:
             missing.mkdir(mode=0o700, exist_ok=True)
         path = path.resolve()
@@ -100,15 +104,16 @@ def folder(setting: str, cache_home: str) -> Path | None:
             _prune(path)
             return path
         warnings.warn(
-            f"compiled programs are not kept, so every process compiles them again: {wrong}. Make it private (chmod "
-            f"700), or set {SETTING} to a folder that is, or to 'off'",
+            f"compiled programs are not kept, so every process compiles them again: {wrong}. Delete {path}, which is "
+            f"then made anew and private, or set {SETTING} to a folder that only you can write to, or to 'off'",
             stacklevel=6,
         )
     return None
 
 
 def who_else_can_write(path: Path) -> str:
-    """What is wrong with a folder for programs, if anything: its own and those above it may be another's to change."""
+    """What is wrong with a folder for programs, if anything: it, those above it or what lies in it may be another's to
+    change. A folder that was open once and is private now may hold what others put there."""
     me = os.getuid()
     for each in (path, *path.parents):
         found = each.stat()
@@ -121,12 +126,17 @@ def who_else_can_write(path: Path) -> str:
             return f"other users can write to {each}"
     if path.stat().st_mode & 0o077:
         return f"other users can read {path}"
+    for entry in os.scandir(path):
+        found = entry.stat(follow_symlinks=False)
+        if found.st_uid != me or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or not stat.S_ISREG(found.st_mode):
+            return f"{entry.path} may be another user's work"
     return ""
 
 
 def _prune(path: Path, most: int = MOST_BYTES) -> None:
     """Remove the oldest programs where there are too many: at most so many bytes are left, half of it afterwards."""
-    kept = [(found.stat().st_mtime, found.stat().st_size, found.path) for found in os.scandir(path) if found.is_file()]
+    found = [each for each in os.scandir(path) if each.name.endswith(ENDINGS)]
+    kept = [(each.stat().st_mtime, each.stat().st_size, each.path) for each in found]
     total = sum(size for _, size, _ in kept)
     if total <= most:
         return
