@@ -5,8 +5,8 @@
 
 What is attained is the ε of one fixed choice, repeated (for 10 steps of a bit, of an adversary who chooses again after
 every bit): two data sets, or for the conditional row two laws given the rest of the batch. Compositions of bits are
-binomial sums; those of sums over batches are laws of the privacy loss on a lattice of 40 points in a standard
-deviation, which are good to about 0.1 %.
+binomial sums; those of sums over batches are laws of the privacy loss on a fine lattice, which are good to about
+0.2 %.
 """
 
 from __future__ import annotations
@@ -157,14 +157,13 @@ def barker_given_rest(event: privacy.SubsampledBarkerBit, steps: int) -> float:
 
 
 def batch_sum(event: privacy.SubsampledGaussian, steps: int) -> float:
-    """All others at −1, the record at 1 or at −1: qN₂ + (1−q)N₀ against N₀, in the dearer direction."""
+    """All others at −1, the record at 1 or at −1: qN₂ + (1−q)N₀ against N₀."""
     q, std = event.batch / event.n, event.noise_multiplier
     spread = q * math.sqrt(math.expm1(4 / std**2))
-    h = min(spread, q) / 40
-    end = math.log1p(q * math.expm1(2 / std**2 + 8 * 2 / std))
-    points = math.ceil(min(max(end, 8 * h), 40_000 * h) / h)
-    both, best = release_curve(event, h, points), 0.0
-    upper = both.delta[points:]
+    end = math.log1p(q * math.expm1(2 / std**2 + 8 * 2 / std))  # beyond it less than 1e-15
+    h = max(min(spread, q) / 40, end / 25_000, spread * math.sqrt(steps) / 20_000)
+    points = math.ceil(end / h)
+    upper = release_curve(event, h, points).delta[points:]
     grid = h * np.arange(1, points + 1)
     inside = np.expm1(-grid) > -q  # γ above 1 − q: the Gaussian's profile at s < 1
     s = 1 + np.expm1(-grid[inside]) / q
@@ -172,19 +171,17 @@ def batch_sum(event: privacy.SubsampledGaussian, steps: int) -> float:
     below = q * (ndtr(mu / 2 - np.log(s) / mu) - s * ndtr(-mu / 2 - np.log(s) / mu))
     floor = -np.expm1(-grid)
     left = np.maximum(floor, np.append(below, floor[inside.sum() :]))
-    forward = np.concatenate([left[::-1], upper])
-    backward = np.concatenate(
-        [both.delta[:points], -np.expm1(np.append(0, grid)) + np.exp(np.append(0, grid)) * np.append(upper[0], left)]
-    )
-    for curve in (forward, np.maximum(backward, 0.0)):
-        laws, guess = [(loss_law(Curve(np.minimum(curve, 1.0), -points, h)), steps)], 1.0
-        for _ in range(5):
+    curve = np.concatenate([left[::-1], upper])
+    laws = [(loss_law(Curve(np.minimum(curve, 1.0), -points, h)), steps)]
+    for guess in (0.1, 0.3, 1.0, 3.0, 9.0):
+        for _ in range(4):
             made = composed(laws, best_tilt(laws, guess))
             guess = (read_epsilon(*made, DELTA) if made else None) or 0.0
             if not guess:
                 break
-        best = max(best, guess)
-    return best
+        else:
+            return guess
+    raise RuntimeError(f"no lower bound for {event}, {steps} steps")
 
 
 CASES = (

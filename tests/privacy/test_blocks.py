@@ -275,11 +275,11 @@ def test_one_release_by_quadrature(std, q):
         p, r = q * density[a] + (1 - q) * density[w], q * density[b] + (1 - q) * density[w]
         for i in range(0, 81, 8):
             value = np.maximum(p - math.exp(0.1 * (i - 40)) * r, 0.0).sum() * (x[1] - x[0])
-            assert value <= curve.delta[i] * (1 + 2e-6) + 1e-12  # the quadrature's error at the kink
+            assert value <= curve.delta[i] * (1 + 1e-5) + 1e-12  # the quadrature's error at the kink
     upper = np.maximum(q * density[1.0] + (1 - q) * density[-1.0] - math.exp(0.4) * density[-1.0], 0.0).sum() * (
         x[1] - x[0]
     )
-    assert upper == pytest.approx(curve.delta[44], rel=1e-6)  # attained
+    assert upper == pytest.approx(curve.delta[44], rel=1e-5)  # attained
 
 
 @pytest.mark.parametrize(("std", "q", "steps"), [(2.0, 0.01, 100), (4.0, 0.1, 30), (1.0, 0.01, 10)])
@@ -350,7 +350,13 @@ def test_mixtures_are_not_blocks():
     assert account._one_kind(account.parts(Compose((Repeat(BarkerBit(0.1), 3), Selection(0.1))))) == (BarkerBit(0.1), 4)
 
 
-@pytest.mark.parametrize("event", [PenaltyBit(0.02, 1.0), SubsampledGaussian(4.0, 1000, 10, "without_replacement")])
+@pytest.mark.parametrize(
+    "event",
+    [
+        pytest.param(PenaltyBit(0.02, 1.0), marks=pytest.mark.slow),
+        SubsampledGaussian(4.0, 1000, 10, "without_replacement"),
+    ],
+)
 def test_steps_epsilon_and_delta_agree(event):
     """What max_steps allows, epsilon() and delta() confirm: a saved release is priced again when it is loaded."""
     from dpmcmc.charge import _cost_within
@@ -363,6 +369,7 @@ def test_steps_epsilon_and_delta_agree(event):
     assert float(epsilon(Repeat(event, int(steps)), 1e-6)) == float(epsilon(Repeat(event, int(steps)), 1e-6))
 
 
+@pytest.mark.slow
 def test_longer_is_dearer():
     event = PenaltyBit(0.02, 1.0)
     values = [float(epsilon(Repeat(event, k), 1e-6)) for k in (900, 1500, 2500, 20_000)]
