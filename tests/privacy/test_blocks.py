@@ -1,6 +1,7 @@
 """Long runs in blocks: never below what is attained, never above Rényi, and sound laws, products and covers."""
 
 import math
+from dataclasses import dataclass
 from itertools import islice, product
 
 import numpy as np
@@ -36,6 +37,7 @@ from dpmcmc.privacy.batch_law import release_curve, release_law
 from dpmcmc.privacy.convert import epsilon_from_renyi
 from dpmcmc.privacy.loss_law import Curve, LossLaw, best_tilt, coarser, composed, loss_law, profile
 from dpmcmc.privacy.recursion import read_curve
+from dpmcmc.privacy.renyi import renyi_of
 
 
 def shown(p: np.ndarray, q: np.ndarray, at: float) -> float:
@@ -402,3 +404,24 @@ def test_rejecting_is_rare_in_the_tail():
     assert np.all(np.exp(penalty_log_reject(beyond, event.std)) <= tail.leak)
     ratio = penalty_log_accept(beyond + event.shift, event.std) - penalty_log_accept(beyond, event.std)
     assert np.all(ratio <= tail.gain + 1e-16)
+
+
+@dataclass(frozen=True)
+class Dearer(PenaltyBit):
+    """A bit of a user's own, derived from another and twice as dear."""
+
+
+@renyi_of.register
+def _(event: Dearer, orders):
+    return 2 * renyi(PenaltyBit(event.shift, event.std), orders)
+
+
+def test_an_event_that_is_derived_from_another_has_its_own_price():
+    twice = epsilon(Repeat(PenaltyBit(0.03, 1.0), 1200), 1e-6)
+    assert epsilon(Repeat(Dearer(0.03, 1.0), 600), 1e-6) >= 0.98 * twice
+
+
+@pytest.mark.parametrize("event", [PenaltyBit(1.0, 0.01), PenaltyBit(2.0, 0.1), PenaltyBit(5.0, 0.3)])
+def test_bits_that_are_nearly_certain_have_a_price(event):
+    found = epsilon(Repeat(event, 5), 1e-6)
+    assert 0 < found < math.inf

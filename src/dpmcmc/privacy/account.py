@@ -240,7 +240,7 @@ def _one_kind(counts: dict[Event, int]) -> tuple[Event, int] | None:
 
 def _whole(event: Event, count: int, epsilon: float, order: float) -> Curves | None:
     """The recursion over all steps with all cells kept, where that is affordable."""
-    return pair_recursion.penalty_curves(event, count, epsilon, order) if isinstance(event, PenaltyBit) else None
+    return pair_recursion.penalty_curves(event, count, epsilon, order) if type(event) is PenaltyBit else None
 
 
 def _epsilon_of_kind(event: Event, count: int, delta: float, order: float, at_most: float) -> tuple[float | None, str]:

@@ -56,7 +56,8 @@ def kind_of(event: Event, order: float) -> Kind | None:
             lambda points: 8 * (50e-6 + 12e-9 * points),
             (16,),
         )
-    pairs = pair_recursion.pairs_of(event, order)
+    own = type(event) in pair_recursion.pairs_of.registry  # one derived from it may cost more
+    pairs = pair_recursion.pairs_of(event, order) if own else None
     if pairs is None or not 1e-9 < pairs.scale < 10:
         return None
     return Kind(
@@ -126,7 +127,7 @@ class Source(NamedTuple):
 def source(event: Event, order: float, delta: float, most: int) -> Source | None:
     """How ``event`` composes with little more than ``delta`` lost at every step; None where it does not."""
     leak = 10.0 ** math.floor(math.log10(max(delta, 1e-300)))
-    if isinstance(event, SubsampledGaussian):
+    if type(event) is SubsampledGaussian:
         single = release_law(event, 1e-4 * leak) if event.sampling == "without_replacement" else None
         return None if single is None else Source(None, single)
     found = _block(event, order, leak, min(most, _BLOCKS[0]))

@@ -20,7 +20,6 @@ from scipy.signal import lfilter
 
 from dpmcmc.privacy.two_point import EPS
 
-_GROWTH = 1 + 4e-12  # rounding of sums of positive terms over one lattice
 _REACH = 11.0  # the window of a composition, in standard deviations of the tilted sum
 MOST_POINTS = 2**20
 
@@ -42,6 +41,11 @@ class Curve(NamedTuple):
     h: float
 
 
+def _growth(points: int) -> float:
+    """More than sums of positive terms over so many points are rounded by, powers of e^{−h} up to that included."""
+    return 1 + 4e-12 + 4 * EPS * points
+
+
 def loss_law(curve: Curve) -> LossLaw:
     """The measure whose Ĥ is at least the curve at its points and therefore everywhere.
 
@@ -51,15 +55,16 @@ def loss_law(curve: Curve) -> LossLaw:
     value, low, h = curve
     drop = (value[:-1] - value[1:]) / math.expm1(h)  # γ_i × (minus the slope to the right of γ_i)
     before = np.concatenate([[1 - value[0]], math.exp(h) * drop])  # γ_i × (minus the slope to the left)
-    mass = np.maximum(before - np.append(drop, 0.0), 0.0) * _GROWTH
+    growth = _growth(value.size)
+    mass = np.maximum(before - np.append(drop, 0.0), 0.0) * growth**2
     infinity = float(value[-1])
-    deficit = np.max(value - infinity - profile(mass, h))
+    deficit = np.max(value - infinity - profile(mass, h) / growth)
     missing = 1 - infinity - float(mass.sum())
     return LossLaw(mass, low, h, infinity + max(float(deficit), missing, 0.0) + 1e-300)
 
 
 def profile(mass: np.ndarray, h: float) -> np.ndarray:
-    """Σ_{j>i} p_j (1 − e^{−(j−i)h}) for every i: sums of positive terms, rounded by at most half of _GROWTH."""
+    """Σ_{j>i} p_j (1 − e^{−(j−i)h}) for every i: sums of positive terms, rounded by less than _growth."""
     discounted = lfilter([1.0], [1.0, -math.exp(-h)], mass[::-1])[::-1]  # Σ_{j≥i} p_j e^{−(j−i)h}
     return np.append(np.cumsum(discounted[:0:-1])[::-1], 0.0) * -math.expm1(-h)
 
@@ -136,7 +141,7 @@ def _read(
     h, size = laws[0][0].h, mass.size
     grid = h * np.arange(low, low + size)
     log_factor = np.minimum(scale - tilt * grid, 600.0)
-    shown = profile(mass * np.exp(log_factor), h) * _GROWTH
+    shown = profile(mass * np.exp(log_factor), h) * _growth(size)
     transform_error = 20 * EPS * math.log2(size) * size_error / math.sqrt(-math.expm1(-2 * tilt * h))
     top = float(grid[-1])
     others = tilt + 2 * _REACH / (h * size) * np.array([0.0, 2.0, 4.0, 8.0, 12.0, 20.0])  # any of them is sound
@@ -144,6 +149,6 @@ def _read(
     if sum(count * (law.low + law.mass.size - 1) for law, count in laws) <= low + size - 1:
         tail = -math.inf
     infinity = sum(count * law.infinity for law, count in laws)
-    infinity *= math.exp(sum(count * max(0.0, math.log(float(law.mass.sum()))) for law, count in laws)) * _GROWTH
+    infinity *= math.exp(sum(count * max(0.0, math.log(float(law.mass.sum()))) for law, count in laws)) * _growth(size)
     value = shown + np.exp(log_factor) * transform_error + math.exp(min(tail + 1e-9, 0.0)) + infinity
     return np.minimum(np.nan_to_num(value, nan=1.0, posinf=1.0), 1.0)

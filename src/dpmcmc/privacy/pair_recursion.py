@@ -185,6 +185,8 @@ def penalty_curves(event: PenaltyBit, count: int, epsilon: float, order: float) 
     if count > 20_000 or not _coverable(event):
         return None
     pairs = _both(*_penalty_front(event, order))
+    if not pairs.scale < 10:  # nearly a certainty: the losses of its cells are beyond floating point
+        return None
     for m in _LATTICES:
         low, high = window(pairs.scale, count, epsilon, m)
         if count * pairs.lo.size * (10e-6 + 8e-9 * (high - low)) <= SECONDS:
