@@ -152,7 +152,7 @@ def as_sampling_algorithm(
     ``plan.sample`` is up to twice as fast for that reason. A ``ledger`` is charged for the whole plan before this
     returns; its entry stays open, as the library does not see where the draws go.
 
-    Guarantee: the plan's, for all states and infos of all steps together, under substitution of one record. It does not
+    Guarantee: the plan's, for all states and infos of all steps together, under the relation of its budget. It does not
     rest on ``rng_key``, which draws proposals alone and need not be secret. Records enter a compiled loop when it
     runs: the program, and caches of it, hold none.
     """

@@ -238,7 +238,7 @@ def _of_values(guarantee: Guarantee) -> str:
     """What a guarantee of presence says of values."""
     epsilon, delta = map(round_up, guarantee.under_substitution())
     return (
-        f"The values of a record that is there are protected as well, less: ({epsilon}, {delta}) under substitution. "
+        f"The values of what is there are protected as well, less: ({epsilon}, {delta}) under substitution. "
         "Do not compare epsilon with that of a substitution guarantee."
     )
 

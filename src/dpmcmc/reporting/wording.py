@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dpmcmc.privacy import ZERO_OUT
 from dpmcmc.receipts import RECORD, Guarantee, round_up
 from dpmcmc.release import Release
 
@@ -12,6 +13,13 @@ from dpmcmc.release import Release
 def whom(unit: str) -> str:
     """Whom a guarantee protects."""
     return "one record" if unit == RECORD else f"all records of one {unit}"
+
+
+def differs(guarantee: Guarantee) -> str:
+    """How another table may differ from the one at hand."""
+    if guarantee.relation == ZERO_OUT:
+        return f"lacks {whom(guarantee.unit)}, in a place that is left empty"
+    return f"has other values in {whom(guarantee.unit)}"
 
 
 def in_words(guarantee: Guarantee) -> list[str]:
@@ -22,8 +30,8 @@ def in_words(guarantee: Guarantee) -> list[str]:
     return [
         f"There is a limit to what anybody can learn from this report about {whom(guarantee.unit)}, whatever else they "
         "know and however much they compute. The smaller ε and δ are, the less that is.",
-        f"Compare the table as it is with any table that differs from it by {guarantee.relation} of "
-        f"{whom(guarantee.unit)}. No conclusion that can be drawn from this release is more than {limit} as likely "
+        f"Compare the table as it is with any table that {differs(guarantee)}. No conclusion that can be drawn from "
+        f"this release is more than {limit} as likely "
         f"with the one as with the other, up to a probability of {round_up(guarantee.delta)} (one in {share:,.0f}).",
         "It does not protect what is true of many: if the study finds that smokers fall ill more often, that says "
         "something about every smoker, in the table or not.",
