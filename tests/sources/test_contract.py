@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 
 import dpmcmc as dp
+from dpmcmc.models.base import WithInit
 from dpmcmc.posterior import Posterior
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import vectors
 from dpmcmc.scores.reader import _sum
-from dpmcmc.sources import SourceError
+from dpmcmc.sources import Arrays, SourceError
 from tests.sources.layouts import LAYOUTS, MODEL, STREAMED, table
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=[layout.name for layout in LAYOUTS])
@@ -111,3 +112,27 @@ def test_models_that_cannot_stream_say_so(tmp_path):
         dp.sample(MODEL, tmp_path / "rows.xlsx", 1.0, 1e-3)
     with pytest.raises(TypeError, match="encode must be a function"):
         dp.Files(path, None)
+
+
+def test_persons_are_never_split_between_parts_of_a_table(tmp_path):
+    """Each is once in each of three files: grouped file by file, there would be three times as many persons."""
+    parts = _new(tmp_path)
+    rng = np.random.default_rng(0)
+    for part in range(3):
+        rows = {"person": np.arange(300), "x": rng.uniform(-1, 1, 300), "y": rng.integers(0, 2, 300)}
+        pa.parquet.write_table(pa.table(rows), parts / f"{part}.parquet")
+    schema = dp.Schema(x=dp.Number(-1, 1), y=dp.Boolean({1: True, 0: False}))
+    people = dp.PerUnit(dp.regression("y ~ x", schema, family="logistic"), "person", most=3)
+    ledger = dp.Ledger.create(tmp_path / "ledger.db", dataset="a", budget=dp.Budget(2.0, 1e-4), unit="person")
+    sources = [dp.Files(parts, people.encode), dp.Files(parts, lambda table: people.encode(table))]
+    for data in (*sources, parts, str(parts)):
+        for settings in ({}, {"init": np.array([0.5, 0.5]), "method": dp.dp_barker(step=0.1, clip=0.1)}):
+            with pytest.raises(TypeError, match="group them once"):
+                dp.sample(people, data, 1.0, 1e-5, ledger=ledger, progress=False, **settings)
+        with pytest.raises(TypeError, match="group them once"):
+            dp.dpvi(people, data, 1.0, 1e-5)
+        with pytest.raises(TypeError, match="group them once"):
+            Posterior.check(WithInit(people, np.array([0.5, 0.5])), data)
+    assert len(ledger.book.reservations) == 0
+    grouped = people.encode(pa.concat_tables([pa.parquet.read_table(parts / f"{i}.parquet") for i in range(3)]))
+    assert Posterior.check(people, grouped).n == Posterior.check(people, Arrays(grouped)).n == 300
