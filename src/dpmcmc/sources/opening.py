@@ -39,6 +39,8 @@ def _is_array(path: str | os.PathLike[str]) -> bool:
 def encoder(model: Any, what: str) -> Any:
     """How a model makes records of some rows of a table."""
     encode = getattr(model, "encode", None)
+    if model is None:
+        raise TypeError(f"{what}: give the model as well, whose encode(table) makes records of it")
     if encode is None:
         raise TypeError(
             f"{what}, and {type(model).__name__} has no encode(table): give arrays, or dp.Files(path, encode) with a "
