@@ -199,7 +199,7 @@ def _step(
     plan: ChainPlan, posterior: Posterior, meter: Meter, prices: PriceTable | None
 ) -> Callable[[Array, PublicState], tuple[PublicState, PublicInfo]]:
     kernel, model, temperature = plan.kernel, plan.model, plan.temperature
-    held = jax.tree.map(np.asarray, posterior)
+    held = jax.tree.map(np.array, posterior)  # a copy, as programs read its memory
     carried, nothing = _narrow(held), _narrow(meter.nothing())
 
     def pay(price: Any, depends_on: Any) -> Any:

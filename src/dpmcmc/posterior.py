@@ -61,8 +61,8 @@ class Posterior:
         return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), self.data)
 
     def on_device(self) -> Posterior:
-        """The same with its records as JAX arrays."""
-        return jax.tree.map(jnp.asarray, self)
+        """The same with its records as JAX arrays: copies, since a program could see a mapped file change."""
+        return jax.tree.map(jnp.array, self)
 
     @property
     def n(self) -> int:

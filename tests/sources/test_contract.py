@@ -2,6 +2,7 @@
 
 import pickle
 
+import jax
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -136,3 +137,34 @@ def test_persons_are_never_split_between_parts_of_a_table(tmp_path):
     assert len(ledger.book.reservations) == 0
     grouped = people.encode(pa.concat_tables([pa.parquet.read_table(parts / f"{i}.parquet") for i in range(3)]))
     assert Posterior.check(people, grouped).n == Posterior.check(people, Arrays(grouped)).n == 300
+
+
+@pytest.mark.parametrize("n", [600, 65_536, 70_000])  # less than a block, one, and two
+def test_programs_read_copies_that_nobody_else_can_change(n, tmp_path):
+    """Of arrays in memory and of mapped files; JAX would read the memory of either."""
+    values = np.random.default_rng(0).normal(size=n)
+    np.save(tmp_path / "values.npy", values)
+    for data in (values.copy(), np.load(tmp_path / "values.npy", mmap_mode="r+"), values.astype(">f8")):
+        source = Arrays(data)
+        posterior = Posterior(dp.models.GaussianMean(), data)
+        with jax.enable_x64(True):
+            whole = posterior.on_device() if data.dtype.isnative else None
+        blocks = list(source.blocks())
+        assert not any(np.shares_memory(block.records, data) for block in blocks)
+        data[:] = 0.0  # the file too
+        assert np.array_equal(np.concatenate([block.records[: block.counted] for block in blocks]), values)
+        assert whole is None or np.array_equal(whole.data, values)
+
+
+def test_a_file_that_changes_while_a_program_reads_a_block_changes_nothing(tmp_path):
+    np.save(tmp_path / "values.npy", np.ones(65_536))
+    mapped = np.load(tmp_path / "values.npy", mmap_mode="r")
+    writable = np.load(tmp_path / "values.npy", mmap_mode="r+")
+
+    def twice(block, count, asked):
+        largest = np.abs(block[:count]).max()
+        writable[0] = 1e9
+        writable.flush()
+        return np.array([int(block[:count].sum() <= largest * count), int(block[0])])
+
+    assert Arrays(mapped).total(twice).tolist() == [1, 1]
