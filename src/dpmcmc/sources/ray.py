@@ -251,5 +251,33 @@ def _ray() -> Any:
     except ImportError:
         raise ImportError("records on many machines need Ray: pip install 'dpmcmc[ray]'") from None
     if not ray.is_initialized():
-        ray.init(include_dashboard=False, log_to_driver=False)
+        if os.environ.get("RAY_ADDRESS"):
+            ray.init(log_to_driver=False)  # the cluster that it names
+        else:
+            start_alone(ray)
     return ray
+
+
+LOOPBACK = "127.0.0.1"
+
+
+def start_alone(ray: Any, **settings: Any) -> None:
+    """Ray on this machine alone, out of reach of others: whoever reaches its ports can run code, and read records.
+
+    Ray turns 127.0.0.1 into an address that other machines reach, except on systems on which it has no clusters; so it
+    is told that this is one. What came of that is looked at.
+    """
+    from ray._private import ray_constants
+
+    before = getattr(ray_constants, "ENABLE_RAY_CLUSTER", None)
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        ray.init("local", include_dashboard=False, log_to_driver=False, _node_ip_address=LOOPBACK, **settings)
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
+    if any(node["NodeManagerAddress"] != LOOPBACK for node in ray.nodes()):
+        ray.shutdown()
+        raise SourceError(
+            f"Ray {ray.__version__} would listen to other machines. Start it yourself, within a network of your own, "
+            "with ray.init(...), before dp.OnRay is called (SECURITY.md)"
+        )
