@@ -68,7 +68,9 @@ def fitted(measured: list[tuple[int, int, float]]) -> tuple[float, float]:
 def main(records: int, actors: list[int], rounds: int) -> dict[str, object]:
     import ray
 
-    ray.init(num_cpus=max(actors), include_dashboard=False, log_to_driver=False)
+    from dpmcmc.sources.ray import start_alone
+
+    start_alone(ray, num_cpus=max(actors))
     measured = []
     with tempfile.TemporaryDirectory(prefix="dpmcmc-") as folder:
         for count in (records // 4, records):

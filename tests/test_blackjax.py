@@ -201,3 +201,17 @@ def test_another_process_cannot_go_on_with_the_same_coins(monkeypatch):
     with pytest.raises(RuntimeError, match="belongs to the process"):
         meter.pay(0.0)
     assert meter.made == 1
+
+
+def test_records_that_are_not_arrays_are_refused_before_they_are_charged(tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = {"x": np.linspace(-1, 1, 100), "y": np.arange(100) % 2}
+    parquet.write_table(arrow.table(rows), tmp_path / "a.parquet")
+    schema = dp.Schema(x=dp.Number(-1, 1), y=dp.Boolean({1: True, 0: False}))
+    model = dp.regression("y ~ x", schema, family="logistic")
+    plan = dp.plan(model, 100, dp.Budget(1.0, 1e-5), method=dp.dp_barker(step=0.1, clip=0.1), chains=1)
+    ledger = dp.Ledger.create(tmp_path / "ledger.db", dataset="a", budget=dp.Budget(2.0, 1e-4))
+    for data in (tmp_path / "a.parquet", dp.Files(tmp_path / "a.parquet", model.encode)):
+        with pytest.raises(TypeError, match="reads arrays"):
+            as_sampling_algorithm(plan, data, ledger=ledger)
+    assert len(ledger.book.reservations) == 0

@@ -34,6 +34,7 @@ from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import issued
 from dpmcmc.running import check_kept, reserve
+from dpmcmc.sources import is_records
 
 if TYPE_CHECKING:
     from dpmcmc.ledger import Ledger
@@ -166,6 +167,11 @@ def as_sampling_algorithm(
         )
     check_kept(ledger)
     source, posterior = RandomSource(seed), posterior_of(plan, data)
+    if is_records(posterior.data):
+        raise TypeError(
+            f"a BlackJAX loop reads arrays, in memory or mapped, got {type(posterior.data).__name__}: give "
+            "model.encode(table), or run plan.sample(data), which reads records where they are"
+        )
     check_backend()
     plan.check(posterior)
     if ledger is not None:
@@ -193,7 +199,7 @@ def _step(
     plan: ChainPlan, posterior: Posterior, meter: Meter, prices: PriceTable | None
 ) -> Callable[[Array, PublicState], tuple[PublicState, PublicInfo]]:
     kernel, model, temperature = plan.kernel, plan.model, plan.temperature
-    held = jax.tree.map(np.asarray, posterior)
+    held = jax.tree.map(np.array, posterior)  # a copy, as programs read its memory
     carried, nothing = _narrow(held), _narrow(meter.nothing())
 
     def pay(price: Any, depends_on: Any) -> Any:

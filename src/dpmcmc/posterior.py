@@ -15,7 +15,8 @@ from jax import Array
 from dpmcmc.arguments import positive, whole, within
 from dpmcmc.isolation import NotIsolated, check_isolated, each_record
 from dpmcmc.models.base import ModelLike, PyTree
-from dpmcmc.sources import MOST_RECORDS, Arrays, Records, is_records, opened
+from dpmcmc.models.units import RECORD, unit_of
+from dpmcmc.sources import MOST_RECORDS, Arrays, Records, is_records, opened, streamed
 from dpmcmc.sources.finite import check_finite
 
 
@@ -60,8 +61,8 @@ class Posterior:
         return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), self.data)
 
     def on_device(self) -> Posterior:
-        """The same with its records as JAX arrays."""
-        return jax.tree.map(jnp.asarray, self)
+        """The same with its records as JAX arrays: copies, since a program could see a mapped file change."""
+        return jax.tree.map(jnp.array, self)
 
     @property
     def n(self) -> int:
@@ -89,6 +90,7 @@ class Posterior:
     def check(cls, model: ModelLike, data: PyTree, temperature: float = 1.0) -> Posterior:
         """The posterior, after every public mistake that can be seen has been refused."""
         check_temperature(temperature)
+        check_whole_units(model, data)
         posterior = cls(model, check_data(opened(data, model)), float(temperature))
         check_model(model, posterior.types)
         return posterior
@@ -116,6 +118,20 @@ jax.tree_util.register_pytree_node(
 
 def check_temperature(temperature: float) -> None:
     within("temperature", temperature, 0, 1, "(]", "1 is the ordinary posterior")
+
+
+def check_whole_units(model: ModelLike, data: Any) -> None:
+    """Refuse persons that are grouped a part of a table at a time: one of them would be several, each protected alone.
+
+    Reference: docs/theory/units.md.
+    """
+    unit = unit_of(model)
+    if unit != RECORD and streamed(data):
+        raise TypeError(
+            f"the guarantee is for all records of one {unit!r}, and they may be anywhere in a table that is read in "
+            "parts (a path, dp.Files, dp.OnRay, a Ray data set), so persons cannot be read block by block: group them "
+            "once, model.encode(table), and give the arrays, in memory or mapped from files"
+        )
 
 
 def start(model: ModelLike, key: Any) -> PyTree:

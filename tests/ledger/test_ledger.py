@@ -129,6 +129,28 @@ def test_other_records_of_the_same_shape_are_said_and_only_the_admitted_are_read
     ledger.reserve((charge(),), dp.Posterior(None, {"b": np.ones(3)}))  # a column of what was admitted
 
 
+def test_what_is_admitted_is_given_as_it_is_to_sample(ledger, tmp_path):
+    """A path of a table, read by the model as a run does, and one of an array."""
+    schema = dp.Schema(x=dp.Number(-1, 1), y=dp.Boolean({1: True, 0: False}))
+    model = dp.regression("y ~ x", schema, family="logistic")
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n" + "\n".join(f"{i / 10},{i % 2}" for i in range(10)))
+    ledger.admit(path, model)
+    ledger.reserve((charge(),), Posterior.check(model, path))
+    ledger.reserve((charge(),), Posterior.check(model, model.encode(path)))
+    with pytest.raises(dp.LedgerError, match="not admitted"):
+        ledger.reserve((charge(),), RECORDS)
+    np.save(tmp_path / "rows.npy", RECORDS.data)
+    ledger.admit(tmp_path / "rows.npy")
+    ledger.reserve((charge(),), RECORDS)
+    before = ledger.head
+    with pytest.raises(TypeError, match="give the model as well"):
+        ledger.admit(path)
+    with pytest.raises(TypeError, match="group them once"):
+        ledger.admit(path, dp.PerUnit(model, "y", most=2))
+    assert ledger.head == before
+
+
 def test_fingerprints_need_the_key(ledger, tmp_path):
     """The same records have other fingerprints in another ledger, and no export has the key."""
     other = dp.Ledger.create(tmp_path / "other.db", dataset="clinic", budget=BUDGET)

@@ -37,6 +37,7 @@ from dpmcmc.mechanisms.gaussian_sum import (
     whole_sum,
 )
 from dpmcmc.randomness import RandomSource
+from dpmcmc.sources import MOST_RECORDS
 from dpmcmc_experiments.targets import Banana
 
 
@@ -161,6 +162,8 @@ def test_the_charged_multiplier_is_not_above_the_true_one():
         assert least.bound == math.floor(CHARGED_STD / moved) <= LARGEST_BOUND
         assert least.noise_multiplier >= LEAST_MULTIPLIER
     assert LARGEST_BOUND < 2**26  # docs/theory/gaussian-sums.md, Lemma 1
+    assert LARGEST_BOUND < 2**25.01  # and "Blocks" in isolation.md
+    assert MOST_RECORDS * LARGEST_BOUND < 2**62
 
 
 def test_32_bits_are_refused():

@@ -2,16 +2,18 @@
 
 import pickle
 
+import jax
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import dpmcmc as dp
+from dpmcmc.models.base import WithInit
 from dpmcmc.posterior import Posterior
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import vectors
 from dpmcmc.scores.reader import _sum
-from dpmcmc.sources import SourceError
+from dpmcmc.sources import Arrays, SourceError
 from tests.sources.layouts import LAYOUTS, MODEL, STREAMED, table
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=[layout.name for layout in LAYOUTS])
@@ -111,3 +113,58 @@ def test_models_that_cannot_stream_say_so(tmp_path):
         dp.sample(MODEL, tmp_path / "rows.xlsx", 1.0, 1e-3)
     with pytest.raises(TypeError, match="encode must be a function"):
         dp.Files(path, None)
+
+
+def test_persons_are_never_split_between_parts_of_a_table(tmp_path):
+    """Each is once in each of three files: grouped file by file, there would be three times as many persons."""
+    parts = _new(tmp_path)
+    rng = np.random.default_rng(0)
+    for part in range(3):
+        rows = {"person": np.arange(300), "x": rng.uniform(-1, 1, 300), "y": rng.integers(0, 2, 300)}
+        pa.parquet.write_table(pa.table(rows), parts / f"{part}.parquet")
+    schema = dp.Schema(x=dp.Number(-1, 1), y=dp.Boolean({1: True, 0: False}))
+    people = dp.PerUnit(dp.regression("y ~ x", schema, family="logistic"), "person", most=3)
+    ledger = dp.Ledger.create(tmp_path / "ledger.db", dataset="a", budget=dp.Budget(2.0, 1e-4), unit="person")
+    sources = [dp.Files(parts, people.encode), dp.Files(parts, lambda table: people.encode(table))]
+    for data in (*sources, parts, str(parts)):
+        for settings in ({}, {"init": np.array([0.5, 0.5]), "method": dp.dp_barker(step=0.1, clip=0.1)}):
+            with pytest.raises(TypeError, match="group them once"):
+                dp.sample(people, data, 1.0, 1e-5, ledger=ledger, progress=False, **settings)
+        with pytest.raises(TypeError, match="group them once"):
+            dp.dpvi(people, data, 1.0, 1e-5)
+        with pytest.raises(TypeError, match="group them once"):
+            Posterior.check(WithInit(people, np.array([0.5, 0.5])), data)
+    assert len(ledger.book.reservations) == 0
+    grouped = people.encode(pa.concat_tables([pa.parquet.read_table(parts / f"{i}.parquet") for i in range(3)]))
+    assert Posterior.check(people, grouped).n == Posterior.check(people, Arrays(grouped)).n == 300
+
+
+@pytest.mark.parametrize("n", [600, 65_536, 70_000])  # less than a block, one, and two
+def test_programs_read_copies_that_nobody_else_can_change(n, tmp_path):
+    """Of arrays in memory and of mapped files; JAX would read the memory of either."""
+    values = np.random.default_rng(0).normal(size=n)
+    np.save(tmp_path / "values.npy", values)
+    for data in (values.copy(), np.load(tmp_path / "values.npy", mmap_mode="r+"), values.astype(">f8")):
+        source = Arrays(data)
+        posterior = Posterior(dp.models.GaussianMean(), data)
+        with jax.enable_x64(True):
+            whole = posterior.on_device() if data.dtype.isnative else None
+        blocks = list(source.blocks())
+        assert not any(np.shares_memory(block.records, data) for block in blocks)
+        data[:] = 0.0  # the file too
+        assert np.array_equal(np.concatenate([block.records[: block.counted] for block in blocks]), values)
+        assert whole is None or np.array_equal(whole.data, values)
+
+
+def test_a_file_that_changes_while_a_program_reads_a_block_changes_nothing(tmp_path):
+    np.save(tmp_path / "values.npy", np.ones(65_536))
+    mapped = np.load(tmp_path / "values.npy", mmap_mode="r")
+    writable = np.load(tmp_path / "values.npy", mmap_mode="r+")
+
+    def twice(block, count, asked):
+        largest = np.abs(block[:count]).max()
+        writable[0] = 1e9
+        writable.flush()
+        return np.array([int(block[:count].sum() <= largest * count), int(block[0])])
+
+    assert Arrays(mapped).total(twice).tolist() == [1, 1]

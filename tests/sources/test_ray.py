@@ -10,7 +10,7 @@ from dpmcmc.mechanisms.totals import Program, RecordsFailed
 from dpmcmc.mechanisms.totals import total as total_over
 from dpmcmc.posterior import Posterior
 from dpmcmc.sources import SourceError
-from dpmcmc.sources.ray import Answer, OnRay, Shard
+from dpmcmc.sources.ray import LOOPBACK, Answer, OnRay, Shard, _ray, start_alone
 from tests.sources.layouts import MODEL, one_csv, one_parquet, table
 from tests.sources.test_contract import ASKED, EXPECTED, KEY, ROWS, SUMS
 
@@ -19,7 +19,7 @@ ray = pytest.importorskip("ray")
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    ray.init(num_cpus=8, include_dashboard=False, log_to_driver=False)  # of processes that share this machine
+    start_alone(ray, num_cpus=8)  # of processes that share this machine
     yield
     ray.shutdown()
 
@@ -45,6 +45,34 @@ class Dying(OnRay):
         assert self._seen in (None, [answer.seen for answer in answers])
         self._seen = [answer.seen for answer in answers]
         return answers
+
+
+def test_nothing_listens_to_other_machines():
+    """Neither Ray's own processes nor those that run programs."""
+    import psutil
+
+    assert _ray() is ray
+    assert ray.get(ray.remote(lambda: 1).remote()) == 1
+    family = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    open_to = {
+        (process.name(), connection.laddr.ip.removeprefix("::ffff:"))
+        for process in family
+        for connection in process.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert {"gcs_server", "raylet"} <= {name for name, _ in open_to}
+    assert {address for _, address in open_to} == {LOOPBACK}
+
+
+def test_a_ray_that_would_listen_to_others_is_refused(monkeypatch):
+    """Where a later version of Ray goes its own way."""
+    ended = []
+    monkeypatch.setattr(ray, "init", lambda *given, **settings: None)
+    monkeypatch.setattr(ray, "nodes", lambda: [{"NodeManagerAddress": "192.0.2.7"}])
+    monkeypatch.setattr(ray, "shutdown", lambda: ended.append(True))
+    with pytest.raises(SourceError, match="would listen to other machines"):
+        start_alone(ray)
+    assert ended == [True]
 
 
 def test_two_actors_give_what_one_process_gives_even_when_one_is_lost(tmp_path):

@@ -22,9 +22,10 @@ from dpmcmc.ledger.opening import chosen, new_opening, now, who
 from dpmcmc.ledger.report import described
 from dpmcmc.ledger.rules import Booking, begun, check_head, check_known, check_records
 from dpmcmc.ledger.store import LEDGERS, RELEASES, Store
-from dpmcmc.posterior import Posterior, check_data
+from dpmcmc.posterior import Posterior, check_data, check_whole_units
 from dpmcmc.privacy import Budget
 from dpmcmc.receipts import RECORD, Guarantee, Receipt
+from dpmcmc.sources import opened
 
 
 class Ledger:
@@ -176,12 +177,15 @@ class Ledger:
 
     # what is done to it
 
-    def admit(self, data: Any) -> None:
+    def admit(self, data: Any, model: Any = None) -> None:
         """Allow ``data``, as given to ``dp.sample``, to be read, and no other records that are not admitted too.
 
-        For custodians: from the first admission on, records of which any array is not admitted are refused.
+        ``model`` makes records of the path of a table, or of a Ray data set. For custodians: from the first
+        admission on, records of which any array is not admitted are refused.
         """
-        arrays = check_data(data)
+        if model is not None:
+            check_whole_units(model, data)
+        arrays = check_data(opened(data, model))
         posterior = Posterior(None, arrays)  # type: ignore[arg-type]
         with self._writing() as (connection, head):
             marks = fingerprint.fingerprints(posterior, head.key)

@@ -10,6 +10,7 @@ from jax.scipy.special import gammaln
 
 from dpmcmc.arguments import whole
 from dpmcmc.models.regression import Regression, Theta
+from dpmcmc.records import RefusedValue
 
 MANY = 1_000_000  # a count that is taken for the largest where none is declared, to say what counts look like
 MOST_LOG_RATE = 20.0
@@ -34,7 +35,7 @@ class CountRegression(Regression):
 
     def encode_outcome(self, values: np.ndarray, name: str) -> np.ndarray:
         if not np.all(np.isnan(values) | ((values >= 0) & (values == np.floor(values)))):
-            raise ValueError(f"the outcome {name!r} must be a count: 0, 1, 2, …; round or recode it first")
+            raise RefusedValue(f"the outcome {name!r} must be a count: 0, 1, 2, …; round or recode it first")
         return values if self.most is None else np.minimum(values, self.most)
 
     def outcome_to_unit(self, y: Array) -> Array:

@@ -12,6 +12,7 @@ from jax import Array
 
 from dpmcmc.models.covariates import Bounds
 from dpmcmc.models.regression import Regression, Theta
+from dpmcmc.records import RefusedValue
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class LogisticRegression(Regression):
 
     def encode_outcome(self, values: np.ndarray, name: str) -> np.ndarray:
         if not np.all(np.isnan(values) | (values == 0) | (values == 1)):
-            raise ValueError(f"the outcome {name!r} must be 0/1 or True/False; recode it first, as in (outcome == 2)")
+            raise RefusedValue(f"the outcome {name!r} must be 0/1 or True/False; recode it first, as in (outcome == 2)")
         return values
 
     def outcome_to_unit(self, y: Array) -> Array:

@@ -4,6 +4,7 @@ A column is declared from public knowledge (``numbers``, ``dates``, ``levels``),
 of any library are read by it. Nothing here loads JAX.
 """
 
+from dpmcmc.records.cells import Refused, RefusedType, RefusedValue
 from dpmcmc.records.columns import Column
 from dpmcmc.records.dates import Date
 from dpmcmc.records.files import CSV
@@ -22,6 +23,9 @@ __all__ = [
     "Date",
     "Number",
     "Ordered",
+    "Refused",
+    "RefusedType",
+    "RefusedValue",
     "Schema",
     "check_columns",
     "check_lengths",

@@ -24,6 +24,21 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _DAY = {"h": 24, "m": 1440, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
+class Refused(Exception):
+    """A table that cannot be read as it is declared. The message is fixed: it holds no cell, so it may be passed on.
+
+    What other code raises on cells may quote them, and is not (:mod:`dpmcmc.sources`).
+    """
+
+
+class RefusedValue(Refused, ValueError):
+    """Cells that a declaration refuses, or that cannot be read."""
+
+
+class RefusedType(Refused, TypeError):
+    """Columns, or tables, of a type that is not read."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     """The cells of one column: private.
@@ -57,13 +72,13 @@ def guarded(read: Callable[[], T], message: str) -> T:
         return read()
     except Exception:
         pass
-    raise ValueError(message)
+    raise RefusedValue(message)
 
 
 def of_array(array: np.ndarray, name: str) -> Cells:
     """A NumPy array, by its dtype; masked cells are missing."""
     if array.ndim != 1:
-        raise TypeError(
+        raise RefusedType(
             f"column {name!r} has {array.ndim} dimensions, shape {array.shape}: a column has one value a record; "
             "give every component a name and a column of its own"
         )
@@ -99,9 +114,9 @@ def _of_objects(objects: np.ndarray, masked: np.ndarray, storage: str, name: str
     return Cells(None, objects, masked | missing, storage)
 
 
-def unreadable(name: str, storage: str) -> TypeError:
+def unreadable(name: str, storage: str) -> RefusedType:
     """For storage types that no declaration reads."""
-    return TypeError(
+    return RefusedType(
         f"column {name!r} is stored as {storage}, which no declaration reads: "
         "convert it to numbers, booleans, text, dates or datetimes first"
     )
@@ -128,7 +143,7 @@ def typed(cells: Cells, kinds: tuple[Kind, ...], name: str, declared: str) -> Ce
     if cells.kind in kinds:
         return cells
     if cells.kind is not None:
-        raise TypeError(
+        raise RefusedType(
             f"column {name!r} is declared as {declared} and reads {wanted}, but is stored as {cells.storage} "
             f"({PLURAL[cells.kind]}): {_remedy(cells.kind, kinds)}"
         )
@@ -136,7 +151,7 @@ def typed(cells: Cells, kinds: tuple[Kind, ...], name: str, declared: str) -> Ce
         values = _all_of(kind, cells)
         if values is not None:
             return Cells(kind, values, cells.missing, cells.storage)
-    raise TypeError(
+    raise RefusedType(
         f"column {name!r} is declared as {declared}, but not all of its cells are {wanted}, or they are of mixed "
         f"types: convert the column to one type first (it is stored as {cells.storage}, which promises none)"
     )

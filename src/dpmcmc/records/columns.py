@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpmcmc.records.cells import Cells, Kind, typed
+from dpmcmc.records.cells import Cells, Kind, RefusedValue, typed
 
 REFUSE = "refuse"
 EXACT = 2**53  # whole numbers up to here are exact in float64
@@ -65,7 +65,7 @@ class Column(ABC):
         """The cells as a kind that this column reads, with missing ones refused where that is declared."""
         cells = typed(cells, self.kinds, name, f"dp.{type(self).__name__}")
         if self.missing == REFUSE and cells.missing.any():
-            raise ValueError(
+            raise RefusedValue(
                 f"column {name!r} has missing values, and its declaration refuses them: "
                 f"declare what becomes of them, with {self.missing_choices}"
             )
@@ -86,7 +86,7 @@ class Amount(Column):
         low, high = self.bounds
         outside = ~missing & ~((amounts >= low) & (amounts <= high))
         if self.outside == REFUSE and outside.any():
-            raise ValueError(
+            raise RefusedValue(
                 f"column {name!r} has values outside its bounds, and its declaration refuses them: declare wider "
                 "bounds from public knowledge, or outside='clip' to move them to the bounds"
             )

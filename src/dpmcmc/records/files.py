@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmcmc.records.cells import PLURAL, Cells, Kind, guarded, of_array
+from dpmcmc.records.cells import PLURAL, Cells, Kind, RefusedValue, guarded, of_array
 from dpmcmc.records.columns import Column
 
 MISSING_MARKS = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NaT", "None", "null", "NULL", "<NA>")
@@ -168,7 +168,7 @@ def csv_header(file: CSV, opened: Any = None) -> list[str]:
     try:
         text = line.decode(file.encoding).rstrip("\r\n")
     except UnicodeDecodeError:
-        raise ValueError(
+        raise RefusedValue(
             f"the header of {path!r} is not {file.encoding}: save the file as UTF-8, or say what it is, "
             "dp.CSV(path, encoding=...)"
         ) from None
@@ -177,12 +177,12 @@ def csv_header(file: CSV, opened: Any = None) -> list[str]:
     except csv.Error:  # a carriage return within a line, or a name of more than 131 072 characters
         names = []
     if not names or text.count('"') % 2:
-        raise ValueError(
+        raise RefusedValue(
             f"{path!r} has no header: its first line must name the columns, separated by {_words(file.separator)}"
         )
     others = [other for other in SEPARATORS if other in text and other != file.separator]
     if len(names) == 1 and others and not text.startswith('"'):
-        raise ValueError(
+        raise RefusedValue(
             f"the header of {path!r} is a single name with {_words(others[0])} in it: if names are separated by these, "
             f"say so, dp.CSV(path, separator={others[0]!r}); if not, put the name in double quotes"
         )
@@ -191,6 +191,7 @@ def csv_header(file: CSV, opened: Any = None) -> list[str]:
 
 def read_csv(file: CSV, columns: Mapping[str, Column], width: int) -> dict[str, Cells]:
     """The columns of a CSV file, each as the kind of cells that its declaration reads."""
+    pyarrow()
     from pyarrow import csv as arrow_csv
 
     options = _options(file, list(columns), width)

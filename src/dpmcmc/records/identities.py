@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmcmc.records.cells import Cells
+from dpmcmc.records.cells import Cells, RefusedType, RefusedValue
 from dpmcmc.records.columns import EXACT
 from dpmcmc.records.levels import Category
 from dpmcmc.records.tables import read, read_column
@@ -30,14 +30,14 @@ def identities_of(values: Any, name: str) -> np.ndarray:
 def _labels(cells: Cells, name: str) -> np.ndarray:
     what = f"column {name!r} says whose record it is"
     if cells.missing.any():
-        raise ValueError(f"{what}, and has missing values: give every record an identity, one of its own if need be")
+        raise RefusedValue(f"{what}, and has missing values: give every record an identity, one of its own if need be")
     if cells.kind not in (None, "text"):
         if np.any(np.abs(cells.values) > EXACT):
-            raise ValueError(f"{what}, and numbers beyond 2⁵³ cannot be told apart: convert it to text first")
+            raise RefusedValue(f"{what}, and numbers beyond 2⁵³ cannot be told apart: convert it to text first")
         return cells.values
     kinds = set(map(type, cells.values))
     if kinds - {bool} == {int} or kinds == {bool}:
         return np.array([str(cell) for cell in cells.values])
     if kinds != {str}:
-        raise TypeError(f"{what}, and its cells must all be text or all be whole numbers: convert it first")
+        raise RefusedType(f"{what}, and its cells must all be text or all be whole numbers: convert it first")
     return cells.values.astype(str)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpmcmc.records.cells import Cells, Kind
+from dpmcmc.records.cells import Cells, Kind, RefusedValue
 from dpmcmc.records.coding import (
     Level,
     checked_codes,
@@ -44,7 +44,7 @@ class Levelled(Column):
         unknown, absent = rules
         strange = ~missing & (codes < 0)
         if unknown is None and strange.any():
-            raise ValueError(
+            raise RefusedValue(
                 f"column {name!r} has values that are not declared, and its declaration refuses them: declare all of "
                 f"them from public knowledge, or what becomes of others, with {self.unknown_choices}"
             )

@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from dpmcmc.records import cells as reading
-from dpmcmc.records.cells import Cells, guarded, unreadable
+from dpmcmc.records.cells import Cells, RefusedType, RefusedValue, guarded, unreadable
 from dpmcmc.records.columns import Column
 from dpmcmc.records.files import File, open_file, pyarrow
 
@@ -50,13 +50,13 @@ def opened(table: Any) -> Any:
     if nw.dependencies.is_pandas_like_dataframe(table) or nw.dependencies.is_polars_dataframe(table):
         return table
     if isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame):
-        raise TypeError(f"the table is a lazy {type(table).__name__}: collect it first, with table.collect()")
+        raise RefusedType(f"the table is a lazy {type(table).__name__}: collect it first, with table.collect()")
     if isinstance(table, np.ndarray):
-        raise TypeError("the table is an array without column names: give a mapping such as {'age': array[:, 0]}")
+        raise RefusedType("the table is an array without column names: give a mapping such as {'age': array[:, 0]}")
     if hasattr(table, "__arrow_c_stream__"):
         arrow = pyarrow()
         return guarded(lambda: arrow.table(table), f"a table is {READABLE}; got {type(table).__name__}")
-    raise TypeError(f"a table is {READABLE}; got {type(table).__name__}")
+    raise RefusedType(f"a table is {READABLE}; got {type(table).__name__}")
 
 
 def is_structured(table: Any) -> bool:
@@ -88,13 +88,13 @@ def check_names(names: Sequence[Any], wanted: Iterable[str], separated: str = ""
             if not separated
             else f"its first line should name them{_alike(absent, names) or f', separated by {separated}'}"
         )
-        raise ValueError(
+        raise RefusedValue(
             f"the table has no column {', '.join(map(repr, absent))}; {has}. "
             "Rename a column, or leave out what is not needed with encode(table, only=[...])"
         )
     repeated = [name for name in wanted if counts[name] > 1]
     if repeated:
-        raise ValueError(
+        raise RefusedValue(
             f"the table has more than one column called {', '.join(map(repr, repeated))}: rename or drop the others"
         )
 
@@ -109,9 +109,9 @@ def check_lengths(lengths: Mapping[str, int]) -> None:
     """All columns have one length, the public number of records."""
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r}: {length}" for name, length in lengths.items())
-        raise ValueError(f"the columns have different lengths ({listed}): every record needs a cell in each column")
+        raise RefusedValue(f"the columns have different lengths ({listed}): every record needs a cell in each column")
     if not any(lengths.values()):
-        raise ValueError(f"the table is empty: its columns {', '.join(map(repr, lengths))} have 0 records")
+        raise RefusedValue(f"the table is empty: its columns {', '.join(map(repr, lengths))} have 0 records")
 
 
 def read_column(values: Any, name: str) -> Cells:
@@ -131,7 +131,7 @@ def read_column(values: Any, name: str) -> Cells:
         return reading.of_list(values, name)
     if hasattr(values, "__array__"):
         return reading.of_array(np.asarray(values), name)
-    raise TypeError(f"column {name!r} is a {type(values).__name__}: give an array, a series or a list of its values")
+    raise RefusedType(f"column {name!r} is a {type(values).__name__}: give an array, a series or a list of its values")
 
 
 def _of_series(series: Any, name: str) -> Cells:
@@ -151,7 +151,7 @@ def _of_series(series: Any, name: str) -> Cells:
     if kind is None:
         raise unreadable(name, storage)
     if kind == "date" and getattr(series.dtype, "time_zone", None):
-        raise TypeError(
+        raise RefusedType(
             f"column {name!r} is stored as {storage}, with a time zone: convert it to the zone in which its bounds are "
             "declared, and remove the zone"
         )

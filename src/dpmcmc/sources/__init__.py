@@ -3,7 +3,7 @@
 from dpmcmc.sources.arrays import Arrays
 from dpmcmc.sources.base import MOST_RECORDS, Records, SourceError, block_rows, is_records, like
 from dpmcmc.sources.files import Files
-from dpmcmc.sources.opening import opened
+from dpmcmc.sources.opening import opened, streamed
 from dpmcmc.sources.ray import OnRay
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "is_records",
     "like",
     "opened",
+    "streamed",
 ]

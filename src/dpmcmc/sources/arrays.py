@@ -1,4 +1,4 @@
-"""Records in arrays, in memory or mapped from files: read through views, block by block, and never copied whole."""
+"""Records in arrays, in memory or mapped from files: read block by block, and never copied whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class Arrays(Local):
 
         dp.sample(model, {"x": np.load("x.npy", mmap_mode="r"), "y": np.load("y.npy", mmap_mode="r")}, ...)
 
-    Arrays mapped from files are read where they are, a block at a time.
+    Arrays mapped from files are read where they are, a block at a time. Every block is a copy: JAX lets programs read
+    the memory of NumPy's arrays, so that what changes there or in a mapped file would change within a program.
     """
 
     def __init__(self, data: PyTree) -> None:
@@ -53,7 +54,7 @@ class Arrays(Local):
         return jax.tree.map(lambda leaf: np.asarray(leaf[index], _native(leaf.dtype)), self.data)
 
     def _slice(self, start: int, stop: int) -> PyTree:
-        return jax.tree.map(lambda leaf: np.ascontiguousarray(leaf[start:stop], _native(leaf.dtype)), self.data)
+        return jax.tree.map(lambda leaf: np.array(leaf[start:stop], _native(leaf.dtype), order="C"), self.data)
 
 
 def _native(dtype: Any) -> np.dtype:

@@ -24,7 +24,7 @@ import numpy as np
 PyTree = Any
 
 MOST_RECORDS = 10**11
-"""Up to so many, no total of whole numbers of up to 2^25 a record leaves 64 bits, public terms of 2^62 included."""
+"""Totals of so many whole numbers below 2^25.01 are below 2^62: with public terms of 2^62, 64 bits hold them."""
 
 LARGEST_BLOCK, SMALLEST_BLOCK = 2**16, 2**9  # records
 BLOCK_BYTES = 2**23

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpmcmc.records.batches import ROWS, Rows
+from dpmcmc.records.cells import RefusedValue, guarded
 from dpmcmc.records.files import File, open_rows
 
 
@@ -20,13 +21,16 @@ class Dataset:
 
     @classmethod
     def of(cls, ray: Any, dataset: Any) -> Dataset:
-        ready = dataset.materialize()
+        ready = guarded(
+            lambda: dataset.materialize(),
+            "the Ray data set cannot be made; what Ray says may hold a record, and is not passed on: see its logs",
+        )
         references = ready.to_arrow_refs()
         number = ray.remote(lambda table: (table.num_rows, table.column_names))
         found = ray.get([number.remote(reference) for reference in references])
         filled = [(reference, rows, names) for reference, (rows, names) in zip(references, found, strict=True) if rows]
         if not filled:
-            raise ValueError("the data are empty: 0 records")
+            raise RefusedValue("the data are empty: 0 records")
         return cls(tuple(one[0] for one in filled), tuple(one[1] for one in filled), tuple(filled[0][2]))
 
     @property

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
+from dpmcmc.records import RefusedValue
 from dpmcmc.records.batches import Rows, TableFiles
 from dpmcmc.records.columns import Column
 from dpmcmc.records.files import File
 from dpmcmc.sources.base import Block, Local, PyTree, SourceError, block_rows, filled, marks_of
+from dpmcmc.sources.encoding import Encode, encoded
 
 PROBE = 64  # rows, to see what records look like
 
@@ -38,7 +40,7 @@ class Files(Local):
     memory; files that change between two passes are refused.
     """
 
-    def __init__(self, place: Any, encode: Callable[[Any], PyTree]) -> None:
+    def __init__(self, place: Any, encode: Encode) -> None:
         if not callable(encode):
             raise TypeError(f"Files: encode must be a function from tables to records, got {encode!r}")
         self.place, self.encode = place, encode
@@ -80,7 +82,7 @@ def _nothing(block: PyTree, count: int, arguments: Any) -> np.ndarray:
     return np.zeros(0, np.int64)
 
 
-def probe(tables: TableFiles, encode: Callable[[Any], PyTree]) -> tuple[list[str], PyTree]:
+def probe(tables: TableFiles, encode: Encode) -> tuple[list[str], PyTree]:
     """The columns that ``encode`` reads, and the types of a record: of the first rows."""
     header, asked = tables.header, dict[str, Column]()
 
@@ -88,18 +90,18 @@ def probe(tables: TableFiles, encode: Callable[[Any], PyTree]) -> tuple[list[str
         asked.update(columns)
         first = next(tables.read(list(columns)), None)
         if first is None:
-            raise ValueError("the data are empty: 0 records")
+            raise RefusedValue("the data are empty: 0 records")
         return first.table.load(columns)
 
-    records = encode(File(header.names, None, load, header.separated))
+    records = encoded(encode, File(header.names, None, load, header.separated))
     if not asked:
         raise TypeError("encode must read the table that it is given: it asked for none of its columns")
-    types = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(np.shape(leaf)[1:], np.asarray(leaf).dtype), records)
+    types = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), records)
     return list(asked), types
 
 
 def encoded_blocks(
-    tables: TableFiles, wanted: list[str], encode: Callable[[Any], PyTree], types: PyTree, first: int = 0
+    tables: TableFiles, wanted: list[str], encode: Encode, types: PyTree, first: int = 0
 ) -> Iterator[Block]:
     """Blocks from number ``first`` on, encoded a batch of rows at a time."""
     rows, parts, held = block_rows(types), [], 0
@@ -115,8 +117,8 @@ def encoded_blocks(
         yield Block(filled(_joined(parts), rows), held)
 
 
-def _encoded(batch: Rows, encode: Callable[[Any], PyTree], types: PyTree) -> PyTree:
-    records = jax.tree.map(np.asarray, encode(batch.table))
+def _encoded(batch: Rows, encode: Encode, types: PyTree) -> PyTree:
+    records = encoded(encode, batch.table)
     found = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), records)
     if found != types or any(len(leaf) != batch.number for leaf in jax.tree.leaves(records)):
         raise SourceError(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from dpmcmc.records import Refused, RefusedType, RefusedValue
 from dpmcmc.records.batches import TableFiles
 from dpmcmc.sources.base import (
     MARK_BYTES,
@@ -25,12 +26,18 @@ from dpmcmc.sources.base import (
     total_of,
 )
 from dpmcmc.sources.datasets import Dataset
+from dpmcmc.sources.encoding import Encode
 from dpmcmc.sources.files import CHANGED, encoded_blocks, probe
 
 ATTEMPTS = 4
 """Times that one shard is read in a pass, if its actors are lost."""
 
 MOST_PROGRAMS = 64
+
+UNANSWERED = "an actor could not answer; see its log on the machine that it ran on"
+
+FIXED: dict[str, type[Exception]] = {one.__name__: one for one in (SourceError, RefusedValue, RefusedType)}
+"""Errors in fixed words, by name."""
 
 
 class Answer(NamedTuple):
@@ -95,8 +102,8 @@ class Shard:
         for _ in range(self.first, self.last):
             try:
                 block = next(found, None)
-            except (SourceError, ValueError, TypeError, OSError) as error:  # of a table: fixed messages
-                raise _Refused((type(error).__name__, str(error))) from None
+            except Exception as error:
+                raise _Refused(_fixed(error)) from None
             if block is None:
                 return
             yield block
@@ -124,7 +131,7 @@ class OnRay:
     is added by the process that asks, after the sum. A shard that is not what it was in the first pass is refused.
     """
 
-    def __init__(self, place: Any, encode: Callable[[Any], PyTree], actors: int = 4, *, hold: bool = True) -> None:
+    def __init__(self, place: Any, encode: Encode, actors: int = 4, *, hold: bool = True) -> None:
         ray = _ray()
         if not callable(encode):
             raise TypeError(f"OnRay: encode must be a function from tables to records, got {encode!r}")
@@ -132,7 +139,7 @@ class OnRay:
             raise ValueError(f"OnRay: actors must be a whole number of at least 1, got {actors!r}")
         self.place, self.hold, self._ray = place, hold, ray
         tables = Dataset.of(ray, place) if is_dataset(place) else TableFiles.at(place)
-        self.wanted, self._types, self._n = self._outcome(ray.get(ray.remote(_looked_up).remote(tables, encode)))
+        self.wanted, self._types, self._n = self._outcome(self._looked_up(tables, encode))
         self._what = ray.put((tables, self.wanted, encode, self._types))
         blocks = -(-self._n // block_rows(self._types))
         ends = [blocks * part // actors for part in range(actors + 1)]
@@ -180,12 +187,21 @@ class OnRay:
             try:
                 return self._ray.get(reference)
             except self._ray.exceptions.RayTaskError:  # raised there, and may quote a record
-                raise SourceError("an actor could not answer; see its log on the machine that it ran on") from None
+                break
             except self._ray.exceptions.RayError:
                 if attempt + 1 < ATTEMPTS:
                     self._actors[at] = self._new(self.shards[at])
                     reference = ask(self._actors[at])
-        raise SourceError(f"the actors of one shard were lost {ATTEMPTS} times in one pass: give them more memory")
+        else:
+            raise SourceError(f"the actors of one shard were lost {ATTEMPTS} times in one pass: give them more memory")
+        raise SourceError(UNANSWERED)
+
+    def _looked_up(self, tables: Any, encode: Encode) -> Any:
+        try:
+            return self._ray.get(self._ray.remote(_looked_up).remote(tables, encode))
+        except self._ray.exceptions.RayError:
+            pass
+        raise SourceError(UNANSWERED)
 
     def _new(self, shard: tuple[int, int]) -> Any:
         return self._ray.remote(num_cpus=1)(Shard).remote(self._what, shard, self._secret, self.hold)
@@ -196,9 +212,8 @@ class OnRay:
         refused = answer.refused if isinstance(answer, Answer) else None
         if refused is None:
             return answer
-        kinds: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError}
-        kinds |= {"SourceError": SourceError, "FileNotFoundError": FileNotFoundError}
-        raise kinds.get(refused[0], RuntimeError)(refused[1])
+        kind, message = refused
+        raise FIXED.get(kind, RuntimeError)(message)
 
     def __repr__(self) -> str:
         what = repr(self.place) if isinstance(self.place, str | os.PathLike) else type(self.place).__name__
@@ -208,14 +223,21 @@ class OnRay:
         raise TypeError("OnRay stands for private records and cannot be pickled; save the Release instead")
 
 
-def _looked_up(tables: Any, encode: Callable[[Any], PyTree]) -> Any:
+def _looked_up(tables: Any, encode: Encode) -> Any:
     """Columns, types and number of records: on a machine of the cluster, so that no value comes here."""
     try:
         wanted, types = probe(tables, encode)
         number = tables.count()
         return wanted, types, sum(rows.number for rows in tables.read(wanted)) if number is None else number
-    except (SourceError, ValueError, TypeError, OSError) as error:  # fixed messages
-        return Answer(refused=(type(error).__name__, str(error)))
+    except Exception as error:
+        return Answer(refused=_fixed(error))
+
+
+def _fixed(error: Exception) -> tuple[str, str]:
+    """An error in fixed words, which may leave an actor: that of a table, or none of its own."""
+    if isinstance(error, SourceError | Refused):
+        return type(error).__name__, str(error)
+    return SourceError.__name__, "an actor could not read its part of the table"
 
 
 def is_dataset(data: Any) -> bool:
@@ -229,5 +251,33 @@ def _ray() -> Any:
     except ImportError:
         raise ImportError("records on many machines need Ray: pip install 'dpmcmc[ray]'") from None
     if not ray.is_initialized():
-        ray.init(include_dashboard=False, log_to_driver=False)
+        if os.environ.get("RAY_ADDRESS"):
+            ray.init(log_to_driver=False)  # the cluster that it names
+        else:
+            start_alone(ray)
     return ray
+
+
+LOOPBACK = "127.0.0.1"
+
+
+def start_alone(ray: Any, **settings: Any) -> None:
+    """Ray on this machine alone, out of reach of others: whoever reaches its ports can run code, and read records.
+
+    Ray turns 127.0.0.1 into an address that other machines reach, except on systems on which it has no clusters; so it
+    is told that this is one. What came of that is looked at.
+    """
+    from ray._private import ray_constants
+
+    before = getattr(ray_constants, "ENABLE_RAY_CLUSTER", None)
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        ray.init("local", include_dashboard=False, log_to_driver=False, _node_ip_address=LOOPBACK, **settings)
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
+    if any(node["NodeManagerAddress"] != LOOPBACK for node in ray.nodes()):
+        ray.shutdown()
+        raise SourceError(
+            f"Ray {ray.__version__} would listen to other machines. Start it yourself, within a network of your own, "
+            "with ray.init(...), before dp.OnRay is called (SECURITY.md)"
+        )
