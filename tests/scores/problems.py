@@ -105,7 +105,8 @@ class NumbersReader:
     """
 
     def __init__(self, model, data, mu, seed=0, noise=1.0):
-        self.model, self.mu, self.left, self.noise = RaveledModel.of(model), mu, 1.0, noise
+        self.model, self.mu, self.left, self.loudness = RaveledModel.of(model), mu, 1.0, noise
+        self.relation, self.noise = "substitution", 2 / mu
         with jax.enable_x64(True):
             self.data = jax.tree.map(jnp.asarray, data)
         self.n = jax.tree.leaves(self.data)[0].shape[0]
@@ -115,7 +116,7 @@ class NumbersReader:
         share = min(share, self.left)
         self.left -= share
         std = float(sensitivity * max(1 / (self.mu * np.sqrt(share)), 1.0))
-        return Noisy(exact + self.noise * std * self.rng.normal(size=np.shape(exact)), std)
+        return Noisy(exact + self.loudness * std * self.rng.normal(size=np.shape(exact)), std)
 
     def covariate_counts(self, edges, share):
         x = np.asarray(vectors.described(self.model, self.data))[:, : len(edges)]

@@ -18,12 +18,13 @@ class Counts:
     """Counts of numbers, with noise of the size that a release at ``mu`` has, or without (``noise=0``)."""
 
     def __init__(self, x, mu=MU, seed=0, noise=1.0):
-        self.x, self.n, self.mu, self.noise, self.rng = x, len(x), mu, noise, np.random.default_rng(seed)
+        self.x, self.n, self.mu, self.loudness, self.rng = x, len(x), mu, noise, np.random.default_rng(seed)
+        self.relation = "substitution"
 
     def covariate_counts(self, edges, share):
         std = np.sqrt(2 * len(edges)) / (self.mu * np.sqrt(share))
         exact = counts_between(edges, self.x)
-        return Noisy(exact + self.noise * std * self.rng.normal(size=exact.shape), std)
+        return Noisy(exact + self.loudness * std * self.rng.normal(size=exact.shape), std)
 
 
 def learnt(x, levels=None, **settings):

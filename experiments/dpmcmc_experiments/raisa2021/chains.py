@@ -14,9 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpmcmc as dp
-from dpmcmc.mechanisms.needs import drawn
 from dpmcmc.metrics import clip_fraction, gradient_clip_fraction, mean_error, mmd_raisa
-from dpmcmc.randomness import RandomSource
 from dpmcmc_experiments.figures import Cell, rng_of, seed_of
 from dpmcmc_experiments.raisa2021 import algorithms
 from dpmcmc_experiments.raisa2021.problems import Problem, problem
@@ -116,7 +114,11 @@ def clip_shares(
 
 def fresh_moves(posterior: Problem, kernel: Any, here: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One proposal from each position."""
-    words = drawn(RandomSource(int(rng.integers(2**31))), kernel.random_words(posterior.setting.n), (len(here),))
+    words = {
+        name: rng.integers(0, 2**64, (len(here), *shape), np.uint64)
+        for name, shape in kernel.random_words(posterior.setting.n).items()
+        if isinstance(shape, tuple)  # batches are the test's, and no proposal here takes one
+    }
     with jax.enable_x64(True):
         data = dp.Posterior(posterior.model, jnp.asarray(posterior.records), posterior.setting.temperature)
         keys = jax.random.split(jax.random.key(int(rng.integers(2**31))), len(here))

@@ -17,6 +17,7 @@ from dpmcmc.models.units import unit_of
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.privacy import Bound, Budget, Event, RenyiFilter, Repeat, ZcdpFilter
 from dpmcmc.privacy.arithmetic import Arithmetic
+from dpmcmc.privacy.convert import epsilon_from_renyi
 from dpmcmc.receipts import Guarantee, Receipt
 
 MOST_DECISIONS = 50_000
@@ -93,7 +94,8 @@ def _constant(request: Request, event: Event, budget: Budget) -> Charged:
         if most < MOST_DECISIONS:  # as much as the budget pays for: its cost is the budget
             cost = Bound(ideal.epsilon, most.method)
     if steps == 0:
-        one = float(privacy.epsilon(Repeat(event, request.chains), ideal.delta))
+        step = Repeat(event, request.chains)
+        one = float(epsilon_from_renyi(lambda orders: privacy.renyi(step, orders), ideal.delta)[0])  # at once
         raise OverBudget(_too_small(request, event, budget, 0, one), one)
     try:
         guarantee, receipt = purse.charge(PURPOSE, Repeat(event, steps * request.chains), cost=cost)

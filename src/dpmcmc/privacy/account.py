@@ -261,6 +261,8 @@ def _steps_of_kind(event: Event, each: int, epsilon: float, delta: float, order:
         fitting = [recursion.read_curve(one, whole.low, whole.h, epsilon) <= delta for one in whole.values]
         most = fitting.index(False) - 1 if False in fitting else limit
         return most // each, _RECURSION
+    if not known:  # refused at once: a block, which takes seconds, would hardly find a step that Rényi does not
+        return 0, _across(event)
     found = blocks.max_count(event, epsilon, delta, order, known * each, limit) // each
     while found > known and not _within(event, found * each, epsilon, delta):  # as epsilon() sees it, now and later
         found = min(found - 1, math.floor(found * (1 - 1e-4)))

@@ -163,8 +163,7 @@ def csv_header(file: CSV, opened: Any = None) -> list[str]:
     """The names in the first line, of a stream if one is given. The lines after it are not decoded."""
     path = str(Path(file))
     with Path(file).open("rb") if opened is None else opened as stream:
-        line = stream.read(HEADER_BYTES).splitlines()[:1]
-        line = b"".join(line).removeprefix(b"\xef\xbb\xbf")
+        line = stream.read(HEADER_BYTES).split(b"\n", 1)[0].removeprefix(b"\xef\xbb\xbf")
     try:
         text = line.decode(file.encoding).rstrip("\r\n")
     except UnicodeDecodeError:
