@@ -34,7 +34,7 @@ from dpmcmc.randomness import RandomSource
 from dpmcmc.receipts import Guarantee, Receipt
 from dpmcmc.release import issued
 from dpmcmc.running import check_kept, reserve
-from dpmcmc.sources import is_records
+from dpmcmc.sources import is_records, streamed
 
 if TYPE_CHECKING:
     from dpmcmc.ledger import Ledger
@@ -166,12 +166,12 @@ def as_sampling_algorithm(
             f"a BlackJAX loop writes no checkpoint, and the plan has checkpoint={str(plan.checkpoint)!r}: plan without"
         )
     check_kept(ledger)
-    source, posterior = RandomSource(seed), posterior_of(plan, data)
-    if is_records(posterior.data):
+    if streamed(data) or is_records(data):
         raise TypeError(
-            f"a BlackJAX loop reads arrays, in memory or mapped, got {type(posterior.data).__name__}: give "
-            "model.encode(table), or run plan.sample(data), which reads records where they are"
+            f"a BlackJAX loop reads arrays, in memory or mapped, got {type(data).__name__}: give model.encode(table), "
+            "or run plan.sample(data), which reads records where they are"
         )
+    source, posterior = RandomSource(seed), posterior_of(plan, data)
     check_backend()
     plan.check(posterior)
     if ledger is not None:

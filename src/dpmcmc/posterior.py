@@ -61,8 +61,11 @@ class Posterior:
         return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), self.data)
 
     def on_device(self) -> Posterior:
-        """The same with its records as JAX arrays: copies, since a program could see a mapped file change."""
-        return jax.tree.map(jnp.array, self)
+        """The same with its records as JAX arrays: copies, since a program could see a mapped file change.
+
+        NumPy copies them: JAX does so later, while this goes on.
+        """
+        return jax.tree.map(lambda leaf: leaf if isinstance(leaf, jax.Array) else jnp.asarray(np.array(leaf)), self)
 
     @property
     def n(self) -> int:
