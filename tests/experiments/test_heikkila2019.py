@@ -165,6 +165,7 @@ def test_moments_on_a_mesh():
     np.testing.assert_allclose(study.mesh_moments(axes, log), [[0.5, -1.0], [0.49, 1.44]], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fig1a", "fig1b"])
 def test_a_figure_without_chains_is_reproduced(name, tmp_path):
     """The complete quick form is in the slow suite; this is its frame, and accounting that takes seconds."""

@@ -170,6 +170,7 @@ def test_records_are_clipped_to_a_public_norm():
     assert p.x.shape[1] == 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["budget"])
 def test_a_figure_without_chains_is_reproduced(name, tmp_path):
     """The complete quick form is in the slow suite; this is its frame, and accounting that takes seconds."""

@@ -83,7 +83,8 @@ def test_a_ledger_survives_the_death_of_those_who_write_to_it(ledger, path, tmp_
     ledger.settle(ledger.reserve((dp.Receipt.from_dict(ledger.entries[1].receipt),), workers.RECORDS).number, b"")
 
 
-@pytest.mark.parametrize("moments", [2, pytest.param(KILLS, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("moments", [2, KILLS])
 def test_chains_that_are_killed_stay_charged_and_go_on_bit_for_bit(tmp_path, moments):
     """At moments in whatever the run was doing: a charge, a checkpoint, a chunk, saving, settling."""
     dp.Ledger.create(tmp_path / LEDGER, dataset="clinic", budget=dp.Budget(1000.0, 1e-6))

@@ -75,6 +75,7 @@ def test_a_ray_that_would_listen_to_others_is_refused(monkeypatch):
     assert ended == [True]
 
 
+@pytest.mark.slow
 def test_two_actors_give_what_one_process_gives_even_when_one_is_lost(tmp_path):
     source = OnRay(one_parquet(tmp_path, ROWS), MODEL.encode, actors=2)
     assert source.shards == [(0, 1), (1, 2)]
