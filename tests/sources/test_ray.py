@@ -47,6 +47,7 @@ class Dying(OnRay):
         return answers
 
 
+@pytest.mark.slow
 def test_nothing_listens_to_other_machines():
     """Neither Ray's own processes nor those that run programs."""
     import psutil
@@ -97,6 +98,7 @@ class Raises(Program):
         raise ValueError("0.125")
 
 
+@pytest.mark.slow
 def test_nothing_but_totals_and_keyed_hashes_leaves_an_actor(tmp_path):
     """What a shard answers, whatever it is asked."""
     tables = dp.Files(one_parquet(tmp_path, ROWS), MODEL.encode)
