@@ -17,6 +17,9 @@ from tests.sources.test_contract import ASKED, EXPECTED, KEY, ROWS, SUMS
 ray = pytest.importorskip("ray")
 
 
+pytestmark = pytest.mark.slow  # they start Ray
+
+
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
     start_alone(ray, num_cpus=8)  # of processes that share this machine
@@ -47,7 +50,6 @@ class Dying(OnRay):
         return answers
 
 
-@pytest.mark.slow
 def test_nothing_listens_to_other_machines():
     """Neither Ray's own processes nor those that run programs."""
     import psutil
@@ -76,7 +78,6 @@ def test_a_ray_that_would_listen_to_others_is_refused(monkeypatch):
     assert ended == [True]
 
 
-@pytest.mark.slow
 def test_two_actors_give_what_one_process_gives_even_when_one_is_lost(tmp_path):
     source = OnRay(one_parquet(tmp_path, ROWS), MODEL.encode, actors=2)
     assert source.shards == [(0, 1), (1, 2)]
@@ -98,7 +99,6 @@ class Raises(Program):
         raise ValueError("0.125")
 
 
-@pytest.mark.slow
 def test_nothing_but_totals_and_keyed_hashes_leaves_an_actor(tmp_path):
     """What a shard answers, whatever it is asked."""
     tables = dp.Files(one_parquet(tmp_path, ROWS), MODEL.encode)
@@ -115,7 +115,6 @@ def test_nothing_but_totals_and_keyed_hashes_leaves_an_actor(tmp_path):
     assert (len(second.marks), len(first.seen), first.refused) == (2, 16, None)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("hold", [True, False])
 @pytest.mark.parametrize("write", [one_parquet, one_csv])
 @pytest.mark.parametrize("actors", [1, 3])
@@ -128,7 +127,6 @@ def test_any_number_of_actors(actors, write, hold, tmp_path):
     assert source.marks(KEY) == here.marks(KEY)
 
 
-@pytest.mark.slow
 def test_a_data_set_of_rays(tmp_path):
     import ray.data
 
@@ -138,7 +136,6 @@ def test_a_data_set_of_rays(tmp_path):
     assert (found.n, found.total(SUMS, ASKED).tolist(), found.marks(KEY)) == EXPECTED[:3]
 
 
-@pytest.mark.slow
 def test_a_shard_that_changed_is_refused(tmp_path):
     """Also by an actor that never saw what it was before."""
     for hold in (True, False):
@@ -156,7 +153,6 @@ def test_a_shard_that_changed_is_refused(tmp_path):
         tmp_path.mkdir()
 
 
-@pytest.mark.slow
 def test_a_missing_value_is_refused_before_anything_is_charged(tmp_path):
     import pyarrow as pa
 
@@ -174,7 +170,6 @@ def released(data, method):
     return {name: np.asarray(values) for name, values in release.draws.items()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", [dp.ScoreRelease(), dp.LikelihoodRelease()], ids=["scores", "likelihood"])
 def test_releases_are_identical_for_any_number_of_actors(method, tmp_path):
     """One seed: arrays, and 1, 2 and 4 actors, over four blocks."""
@@ -185,7 +180,6 @@ def test_releases_are_identical_for_any_number_of_actors(method, tmp_path):
         assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", [dp.LikelihoodRelease(), dp.ScoreRelease()], ids=["likelihood", "scores"])
 def test_an_actor_lost_in_every_stage_changes_nothing(method, tmp_path):
     """The same release for the same seed; without one and with a ledger, one charge. A lost actor costs seconds."""
