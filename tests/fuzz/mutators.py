@@ -28,7 +28,7 @@ class Payload:
     """What a pickle in a file would do."""
 
     def __reduce__(self):
-        return (__import__("os").system, ("touch /tmp/dpmcmc-code-was-run",))
+        return (__import__("os").system, ("touch dpmcmc-code-was-run",))
 
 
 def of_text(rng, content):
