@@ -4,8 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dpmcmc as dp
+from dpmcmc.mechanisms import stream
+from dpmcmc.mechanisms.gaussian_sum import WORDS, discrete_gaussian
+from dpmcmc.mechanisms.noise import with_noise
 from dpmcmc.mechanisms.totals import Program, RecordsFailed, total
 from dpmcmc.sources import Arrays
 
@@ -55,3 +60,27 @@ def test_mistakes_of_shapes_are_told():
         total(Arrays(np.zeros(3)), Program(lambda block, count, asked: jnp.ones(2) + jnp.ones(3)), ())
     with pytest.raises(TypeError, match="64-bit whole numbers, got float64"):
         total(Arrays(np.zeros(3)), Program(lambda block, count, asked: block), ())
+
+
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40), unit=st.floats(1e-12, 1e12))
+def test_noise_on_the_host_is_that_of_compiled_programs(seed, size, unit):
+    """The same words, the same whole numbers, to the last bit."""
+    rng = np.random.default_rng(seed)
+    key, whole = rng.integers(0, 2**64, 4, np.uint64), rng.integers(-(2**60), 2**60, size)
+    with jax.enable_x64(True):
+        words = stream.words(jnp.asarray(key), size * int(np.prod(WORDS))).reshape(size, *WORDS)
+        expected = (whole + np.asarray(discrete_gaussian(words))).astype(np.float64) * unit
+    np.testing.assert_array_equal(with_noise(key, whole, unit), expected)
+
+
+@pytest.mark.parametrize(
+    ("key", "whole"),
+    [
+        (np.zeros(4, np.uint32), np.zeros(2, np.int64)),
+        (np.zeros(4, np.uint64), np.zeros(2)),
+        (np.zeros(4, np.uint64), np.zeros(2**14 + 1, np.int64)),
+    ],
+)
+def test_noise_is_refused_for_other_numbers(key, whole):
+    with pytest.raises(TypeError, match="64-bit whole numbers"):
+        with_noise(key, whole, 1.0)

@@ -23,6 +23,7 @@ def test_the_stream_is_chacha20():
         ours = np.asarray(jax.jit(lambda k: stream.words(k, 1003))(key))
     whole = int.from_bytes(key.astype("<u8").tobytes(), "little")
     assert np.array_equal(ours, ChaCha(key=whole, rounds=20).random_raw(1003))
+    assert np.array_equal(ours, stream.host_words(key, 1003))
 
 
 @pytest.mark.parametrize("mean", [0.25, 3.7, 240.0, 5000.0])

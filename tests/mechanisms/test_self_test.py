@@ -38,7 +38,7 @@ BROKEN = {
     "integer_sum": narrowed_sum,
     "whole_sum": lambda vectors, bound, unit: whole_sum(vectors, bound, unit) + 1,
     "flip": lambda bits, accept, reject: bits[..., 0] * 2.0**64 + bits[..., 1] < accept * 2.0**128,  # in float64
-    "discrete_gaussian": lambda words: discrete_gaussian(words ^ np.uint64(1)),
+    "discrete_gaussian": lambda words, *on: discrete_gaussian(words ^ np.uint64(1), *on),
 }
 
 

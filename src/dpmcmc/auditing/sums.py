@@ -14,7 +14,7 @@ from dpmcmc.auditing.experiment import Experiment, Neighbours, View
 from dpmcmc.likelihood.basis import Basis
 from dpmcmc.likelihood.features import release_features
 from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.gaussian_sum import NOISE_STD, GaussianSum
+from dpmcmc.mechanisms.gaussian_sum import NOISE_STD, WORDS, GaussianSum, discrete_gaussian
 from dpmcmc.mechanisms.noise import with_noise
 from dpmcmc.models import GaussianMean, LinearRegression, Model
 from dpmcmc.posterior import Posterior
@@ -138,12 +138,13 @@ def many(release: Release, posterior: Posterior, keys: np.ndarray) -> np.ndarray
     """``release`` with each of the keys, one row each.
 
     The sum over records is the same whole number in every run, and what the first run released, less its noise, is
-    that number. The other runs add their noise to it by the same :func:`~dpmcmc.mechanisms.noise.with_noise`, all at
-    once. The first runs are also made one by one; if one of them is not the same to the last bit, all are.
+    that number. The other runs add their noise to it in a compiled twin of
+    :func:`~dpmcmc.mechanisms.noise.with_noise`, all at once. The first runs are also made one by one; if one of them is
+    not the same to the last bit, all are.
     """
     once = release(posterior, keys[0])
     size, unit = once.values.size, once.std / NOISE_STD
-    noise = np.asarray(with_noise(jnp.asarray(keys[0]), jnp.zeros(size, jnp.int64), jnp.float64(1.0)))
+    noise = with_noise(keys[0], np.zeros(size, np.int64), 1.0)
     whole = jnp.asarray(np.rint(once.values.ravel() / unit) - noise, jnp.int64)
     made = np.concatenate(
         [np.asarray(_noisy(jnp.asarray(keys[at : at + _AT_ONCE]), whole, unit)) for at in range(0, len(keys), _AT_ONCE)]
@@ -157,5 +158,10 @@ def many(release: Release, posterior: Posterior, keys: np.ndarray) -> np.ndarray
 _AT_ONCE = 20_000
 
 
+@jax.jit
 def _noisy(keys: Array, whole: Array, unit: float) -> Array:
-    return jax.vmap(lambda key: with_noise(key, whole, jnp.float64(unit)))(keys)
+    def one(key: Array) -> Array:
+        words = stream.words(key, whole.size * int(np.prod(WORDS))).reshape(whole.size, *WORDS)
+        return (whole + discrete_gaussian(words)).astype(jnp.float64) * unit
+
+    return jax.vmap(one)(keys)

@@ -245,21 +245,32 @@ def record_gradients(posterior: Posterior, flat: Array, unravel: Any, records: A
     return each_record(jax.grad(log_likelihood), (flat,), records)
 
 
-def discrete_gaussian(words: Array) -> Array:
-    """Σⱼ 16ʲ Xⱼ from random 64-bit words of shape (…, DRAWS, 3): a discrete Gaussian of std ``NOISE_STD``."""
-    draws = table_draw(words[..., 0], words[..., 1], words[..., 2])
-    return jnp.sum(draws * jnp.asarray(RATIO ** np.arange(DRAWS), jnp.int64), axis=-1)
+def discrete_gaussian(words: Any, on: Any = jnp) -> Any:
+    """Σⱼ 16ʲ Xⱼ from random 64-bit words of shape (…, DRAWS, 3): a discrete Gaussian of std ``NOISE_STD``.
+
+    ``on`` is the library of the arrays: ``jnp`` within compiled programs, ``np`` on the host. Both give the same.
+    """
+    draws = table_draw(words[..., 0], words[..., 1], words[..., 2], on)
+    return on.sum(draws * on.asarray(RATIO ** np.arange(DRAWS), np.int64), axis=-1)
 
 
-def table_draw(high: Array, middle: Array, low: Array) -> Array:
+def table_draw(high: Any, middle: Any, low: Any, on: Any = jnp) -> Any:
     """A discrete Gaussian of std ``BASE_STD`` from a uniform 192-bit integer, by bisection in the table."""
-    table = jnp.asarray(thresholds())
-    index = jnp.zeros(high.shape, jnp.int64)
-    for step in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1):
-        a, b, c = jnp.moveaxis(table[index + step - 1], -1, 0)  # is the threshold ≤ the uniform, as 192-bit integers?
+    table = on.asarray(thresholds())
+
+    def halved(level: Any, index: Any) -> Any:
+        step = 512 >> level
+        a, b, c = on.moveaxis(table[index + step - 1], -1, 0)  # is the threshold ≤ the uniform, as 192-bit integers?
         passed = (a < high) | ((a == high) & ((b < middle) | ((b == middle) & (c <= low))))
-        index = jnp.where(passed, index + step, index)
-    return jnp.minimum(index, 2 * FARTHEST) - FARTHEST
+        return on.where(passed, index + step, index)
+
+    index = on.zeros(high.shape, np.int64)
+    if on is np:
+        for level in range(10):
+            index = halved(level, index)
+    else:
+        index = jax.lax.fori_loop(0, 10, halved, index)
+    return on.minimum(index, 2 * FARTHEST) - FARTHEST
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""A stream of secret bits on the device: ChaCha20 in counter mode, from 256 secret bits.
+"""A stream of secret bits, on the device or on the host: ChaCha20 in counter mode, from 256 secret bits.
 
 A step that needs many random words is given a key of four and expands it where it runs, so no table of secret bits is
 carried through memory. The cipher is the one that :mod:`dpmcmc.randomness` uses; what an observer could learn from
@@ -12,6 +12,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from jax import Array
 
 KEY_SHAPE = (4,)
@@ -32,6 +34,12 @@ def words(key: Array, count: int) -> Array:
     block = [(x + y).astype(jnp.uint64) for x, y in zip(start, end, strict=True)]
     pairs = jnp.stack([low | (high << 32) for low, high in zip(block[::2], block[1::2], strict=True)], axis=1)
     return pairs.reshape(-1)[:count]
+
+
+def host_words(key: np.ndarray, count: int) -> np.ndarray:
+    """:func:`words`, the same ones, on the host: nothing is compiled."""
+    cipher = Cipher(ChaCha20(np.asarray(key, "<u8").tobytes(), nonce=bytes(16)), mode=None).encryptor()
+    return np.frombuffer(cipher.update(bytes(8 * count)), "<u8").astype(np.uint64)
 
 
 def _double_round(state: tuple[Array, ...]) -> tuple[Array, ...]:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpmcmc.mechanisms.noise import padded, with_noise
+from dpmcmc.mechanisms.noise import with_noise
 from dpmcmc.sources import Records, SourceError, block_rows, like
 
 PyTree = Any
@@ -86,6 +86,4 @@ def noisy_total(records: Records, program: Program, arguments: Any, key: np.ndar
     Guarantee: that of :func:`~dpmcmc.mechanisms.noise.with_noise` for what the program gives. Noise is added here, in
     one process and after the sum, wherever the records are.
     """
-    whole = total(records, program, arguments)
-    with jax.enable_x64(True):
-        return np.asarray(with_noise(jnp.asarray(key, jnp.uint64), padded(whole), jnp.float64(unit)))[: whole.size]
+    return with_noise(key, total(records, program, arguments), unit)
