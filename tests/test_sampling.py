@@ -51,7 +51,7 @@ def cut_after(monkeypatch, chunks):
 
 
 @pytest.mark.parametrize("kernel", [CONSTANT, VARYING], ids=["constant cost", "varying cost"])
-@pytest.mark.parametrize("seed", [9, None], ids=["seeded", "secret"])
+@pytest.mark.parametrize("seed", [pytest.param(9, marks=pytest.mark.slow), None], ids=["seeded", "secret"])
 def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(kernel, seed, tmp_path, monkeypatch):
     path = tmp_path / "run.ckpt"
     with monkeypatch.context() as patch:

@@ -23,7 +23,7 @@ def same(one, two):
 
 @pytest.mark.parametrize(
     "name",
-    ["barker", "selection", *(pytest.param(name, marks=pytest.mark.slow) for name in ("penalty", "distance clip"))],
+    ["barker", *(pytest.param(name, marks=pytest.mark.slow) for name in ("selection", "penalty", "distance clip"))],
 )
 def test_chains_on_files_are_those_in_memory(name, tmp_path):
     """Per-record values are computed by another compiled program, and yet every decision is the same here."""
@@ -53,6 +53,7 @@ def cut_off(path, after):
     return source
 
 
+@pytest.mark.slow
 def test_chains_go_on_from_their_checkpoint(tmp_path):
     """Stopped in a pass and resumed: one charge; and with a seed, the chain of a run that was not stopped."""
     path, budget = one_parquet(tmp_path, ROWS), dp.Budget(10.0, 1e-6)
