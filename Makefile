@@ -14,7 +14,7 @@ slow: .venv/test.stamp          ## the long statistical tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
 browser-test: .venv/browser.stamp  ## the report in Debian's Chromium, with axe-core; needs apt and npm
-	test -x /usr/bin/chromium || apt-get install --yes chromium
+	command -v chromium || (apt-get update && apt-get install --yes --no-install-recommends chromium)
 	test -f .venv/browser/node_modules/axe-core/axe.min.js || npm install --silent --no-audit --no-fund --prefix .venv/browser axe-core
 	DPMCMC_BROWSER=1 $(BIN)/python -m pytest tests/reporting/test_browser.py
 

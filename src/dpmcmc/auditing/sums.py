@@ -129,7 +129,8 @@ def sum_experiment(name: str, neighbours: Neighbours, release: Release, claim: C
             # the same key on both: what is left is the difference of the sums, the direction that tells most
             away = release(second, keys[0]).values.ravel() - release(first, keys[0]).values.ravel()
             along = away / max(float(np.linalg.norm(away)), 1e-300)
-            return many(release, (first, second)[side], keys) @ along
+            values: np.ndarray = many(release, (first, second)[side], keys) @ along
+            return values
 
     return Experiment(name, run, (View("1 release", claim, lambda released: released, normal=True),), RUNS, about)
 
@@ -158,4 +159,5 @@ _AT_ONCE = 20_000
 
 
 def _noisy(keys: Array, whole: Array, unit: float) -> Array:
-    return jax.vmap(lambda key: with_noise(key, whole, jnp.float64(unit)))(keys)
+    noisy: Array = jax.vmap(lambda key: with_noise(key, whole, jnp.float64(unit)))(keys)
+    return noisy
