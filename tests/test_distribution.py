@@ -1,9 +1,9 @@
 """The wheel as a stranger gets it: installed alone in a fresh environment; and the figures that a release changes."""
 
 import json
+import os
 import subprocess
 import sys
-import time
 import tomllib
 import venv
 from pathlib import Path
@@ -57,15 +57,16 @@ def test_the_version_is_the_same_everywhere():
     assert f"\n## {version} - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow  # a time, which is fair on an idle machine only
-def test_help_comes_within_three_tenths_of_a_second():
+def test_help_takes_less_than_three_tenths_of_a_second():
+    """Of the processor, which is the time on the clock where nothing else runs."""
     command = [sys.executable, "-c", "from dpmcmc.cli import main; main()", "--help"]
     seconds = []
-    for _ in range(6):  # the first reads files; the least of the others is what the code takes
-        start = time.perf_counter()
+    for _ in range(3):
+        before = os.times()
         subprocess.run(command, check=True, capture_output=True)
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds[1:]) < 0.3
+        after = os.times()
+        seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    assert 0 < min(seconds) < 0.3
 
 
 def test_the_workflow_runs_targets_that_exist():
