@@ -24,7 +24,7 @@ from jax.experimental import io_callback
 from dpmcmc.chain.kernel import State
 from dpmcmc.chain.method import ChainPlan
 from dpmcmc.chain.pricing import PriceTable
-from dpmcmc.chain.run import chunk_length
+from dpmcmc.chain.scan import chunk_length
 from dpmcmc.mechanisms.needs import drawn, kinds
 from dpmcmc.mechanisms.self_test import check_backend
 from dpmcmc.method import posterior_of
@@ -116,7 +116,7 @@ class Meter:
         )
 
 
-class PrivateSamplingAlgorithm(SamplingAlgorithm):
+class PrivateSamplingAlgorithm(SamplingAlgorithm):  # type: ignore[misc]
     """``SamplingAlgorithm(init, step)`` of a private chain, with what its decisions cost together.
 
     ``guarantee`` and ``receipts`` are those of the plan: they cover all decisions that ``step`` ever makes, however it

@@ -58,7 +58,8 @@ class FitPath(NamedTuple):
     def place(self, state: Any, z: Array) -> Array:
         """θ at which the records' gradients are asked for."""
         mean, free, *_ = state
-        return jnp.asarray(self.origin) + self.scale @ (mean + self.root(free) @ z)
+        point: Array = jnp.asarray(self.origin) + self.scale @ (mean + self.root(free) @ z)
+        return point
 
     def step(self, state: Any, z: Array, noisy: Array) -> Any:
         """A step of Adam, given the noisy sum of gradients at :meth:`place`."""
@@ -88,7 +89,8 @@ def compiled_gradients(model: RaveledModel) -> Program:
         nothing = Posterior(model.model, None)
 
         def gradients(records: PyTree) -> Array:
-            return record_gradients(nothing, theta, model.unravel, records).astype(jnp.float64) @ scale
+            gradients: Array = record_gradients(nothing, theta, model.unravel, records).astype(jnp.float64) @ scale
+            return gradients
 
         return whole_total(block, gradients, bound, unit, count)
 

@@ -41,7 +41,8 @@ class Geometry:
                 "the model's Fisher information at init is singular: a combination of parameters has no effect on the "
                 "simulated records and no prior; give a proper prior, another init, or a kernel of your own"
             )
-        return vectors / np.sqrt(values)
+        root: np.ndarray = vectors / np.sqrt(values)
+        return root
 
 
 def geometry(model: ModelLike, public_data: PyTree | None = None) -> Geometry:

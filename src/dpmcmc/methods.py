@@ -19,7 +19,7 @@ def as_method(given: Method | KernelLike | None, model: ModelLike) -> Method:
     if hasattr(given, "plan") and not isinstance(given, type):
         return given  # type: ignore[return-value]
     if hasattr(given, "decide") and hasattr(given, "propose") and not isinstance(given, type):
-        return Chain(given)  # type: ignore[arg-type]
+        return Chain(given)
     raise TypeError(
         "method= takes an object: dp.ScoreRelease() (the default with covariates or without simulate), "
         "dp.LikelihoodRelease() (for other models), dp.Chain(kernel), or a kernel such as "

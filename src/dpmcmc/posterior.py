@@ -29,7 +29,8 @@ def coarsened(beta: float, n: int) -> float:
     Reference: Miller & Dunson (2018), "Robust Bayesian inference via coarsening"; Heikkilä et al. (2019), sections 2.3
     and 3.2, for private chains.
     """
-    return positive("beta", beta) / (beta + whole("n", n))
+    temperature: float = positive("beta", beta) / (beta + whole("n", n))
+    return temperature
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +66,10 @@ class Posterior:
 
         NumPy copies them: JAX does so later, while this goes on.
         """
-        return jax.tree.map(lambda leaf: leaf if isinstance(leaf, jax.Array) else jnp.asarray(np.array(leaf)), self)
+        posterior: Posterior = jax.tree.map(
+            lambda leaf: leaf if isinstance(leaf, jax.Array) else jnp.asarray(np.array(leaf)), self
+        )
+        return posterior
 
     @property
     def n(self) -> int:
@@ -79,7 +83,8 @@ class Posterior:
 
         Guarantee: each is a function of its own record and θ, as compiled (docs/theory/isolation.md).
         """
-        return each_record(self.model.log_likelihood, (in_precision_of(self.data, theta),), self.data)
+        densities: Array = each_record(self.model.log_likelihood, (in_precision_of(self.data, theta),), self.data)
+        return densities
 
     def __repr__(self) -> str:
         return (

@@ -80,7 +80,8 @@ class RaveledModel:
         """log p(record|anchor) in float64, one row a record."""
         thetas = jax.vmap(self.unravel)(jnp.asarray(anchors))
         one = jax.vmap(self.model.log_likelihood, in_axes=(0, None))
-        return each_record(one, (thetas,), records).astype(jnp.float64)
+        values: Array = each_record(one, (thetas,), records).astype(jnp.float64)
+        return values
 
 
 @lru_cache(maxsize=16)

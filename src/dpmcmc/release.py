@@ -102,7 +102,8 @@ class Release(Predicting, Shown):
     @property
     def count(self) -> int:
         """Draws of each chain, warm-up included."""
-        return next(iter(self.draws.values())).shape[1]
+        draws: int = next(iter(self.draws.values())).shape[1]
+        return draws
 
     def attributes(self) -> dict[str, Any]:
         """Guarantee, quality and receipts as plain values, which go wherever the draws go."""

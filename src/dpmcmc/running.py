@@ -95,7 +95,7 @@ class RunsOnRecords:
         self.check(posterior)
         checkpoint = getattr(self, "checkpoint", None)
         with nullcontext() if checkpoint is None else locked(checkpoint):  # from before the charge until all is stored
-            release = run_paid(
+            release: Release = run_paid(
                 self,  # type: ignore[arg-type]
                 posterior,
                 source,

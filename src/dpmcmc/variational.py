@@ -19,7 +19,7 @@ from dpmcmc.files import sealed
 from dpmcmc.fit_path import FitPath, compiled_gradients
 from dpmcmc.geometry import geometry
 from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum, record_gradients
+from dpmcmc.mechanisms.gaussian_sum import GaussianSum, record_gradients
 from dpmcmc.mechanisms.totals import noisy_total
 from dpmcmc.models.base import ModelLike, PyTree, check_model_like
 from dpmcmc.models.units import unit_of
@@ -27,6 +27,7 @@ from dpmcmc.plain import Plain
 from dpmcmc.plain_trees import packed, unpacked
 from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import SUBSTITUTION, Budget, Event, Repeat
+from dpmcmc.privacy.filter import LEAST_MULTIPLIER
 from dpmcmc.randomness import RandomSource, check_seed
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Guarantee, Receipt, receipts_of
@@ -56,7 +57,8 @@ class Fit:
 
     @property
     def covariance(self) -> np.ndarray:
-        return self.root @ self.root.T
+        covariance: np.ndarray = self.root @ self.root.T
+        return covariance
 
     @property
     def event(self) -> Event:
@@ -217,9 +219,10 @@ def dpvi(
     guarantee, receipt = purse.charge("variational fit", Repeat(total.event(n), steps))
     receipts, source = (*purse.earlier, receipt), RandomSource(seed)
     planned = PlannedFit(total, steps, full_rank, scale, origin, unravel, guarantee, receipts)
-    return run_paid(
+    fit: Fit = run_paid(
         planned, posterior, source, lambda booked: booked.run(posterior, source), ledger=ledger, save_to=save_to
     )
+    return fit
 
 
 def coordinates(model: ModelLike, records: float, public_data: PyTree | None = None) -> tuple[Any, Any, Any, float]:

@@ -146,7 +146,8 @@ def the_same_key_gives_the_same_chain(contract: Contract) -> None:
     def run(seed: int) -> np.ndarray:
         source = RandomSource(seed)
         state = start_chains(kernel, posterior, chains, source)
-        return run_chunk(chunk, kernel, posterior, state, source, length, length)[1].positions
+        positions: np.ndarray = run_chunk(chunk, kernel, posterior, state, source, length, length)[1].positions
+        return positions
 
     one, same, other = run(5), run(5), run(6)
     _demand(np.array_equal(one, same), "two runs with one key differ")

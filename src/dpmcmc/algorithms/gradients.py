@@ -11,7 +11,8 @@ from dpmcmc.chain.kernel import Kernel
 from dpmcmc.chain.proposals import Langevin, Leapfrog
 from dpmcmc.mechanisms.clip import Clip
 from dpmcmc.privacy.catalogue import H19_SGLD, R21_THEOREM_42, R21_THEOREM_43, Accounting
-from dpmcmc.privacy.events import ADD_REMOVE, Compose, Gaussian, PenaltyBit, Repeat, SubsampledGaussian
+from dpmcmc.privacy.events import Compose, Gaussian, PenaltyBit, Repeat, SubsampledGaussian
+from dpmcmc.privacy.relations import ADD_REMOVE
 
 
 def dp_hmc(

@@ -160,7 +160,8 @@ def _force(paths: Any) -> Callable[[Released], np.ndarray]:
             keys = jax.random.wrap_key_data(jnp.asarray(released.keys[:, 0]), impl="threefry2x32")
             momenta = np.asarray(jax.vmap(lambda key: jax.random.normal(key, (1,), jnp.float64))(keys))[:, 0]
         pushed = released.positions[:, -1] - released.starts - length * momenta
-        return np.where(released.accepted[:, 0], pushed, 0.0) / paths.step**2
+        pushed_: np.ndarray = np.where(released.accepted[:, 0], pushed, 0.0) / paths.step**2
+        return pushed_
 
     return outcome
 

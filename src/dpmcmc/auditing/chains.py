@@ -104,12 +104,16 @@ def moves(released: Released) -> np.ndarray:
     """Which moves were made, and which way: a digit of 0, 1 or 2 for every step."""
     before = np.column_stack([released.starts, released.positions[:, :-1]])
     ways = np.where(released.accepted, np.where(released.positions > before, 1, 2), 0)
-    return (ways * 3 ** np.arange(ways.shape[1])).sum(axis=1).astype(np.int64)
+    moves: np.ndarray = (ways * 3 ** np.arange(ways.shape[1])).sum(axis=1).astype(np.int64)
+    return moves
 
 
 def signs(released: Released) -> np.ndarray:
     """On which side of zero the chains were after every step: a digit of 0 or 1."""
-    return ((released.positions > 0) * 2 ** np.arange(released.positions.shape[1])).sum(axis=1).astype(np.int64)
+    signs: np.ndarray = (
+        ((released.positions > 0) * 2 ** np.arange(released.positions.shape[1])).sum(axis=1).astype(np.int64)
+    )
+    return signs
 
 
 def places(released: Released) -> np.ndarray:

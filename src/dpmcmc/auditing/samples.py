@@ -70,7 +70,7 @@ def default_sample(budget: Budget = DEFAULT_BUDGET) -> Experiment:
         for _ in range(runs):
             seed = int(source.random_words("seed", (1,))[0] >> 1)
             source.advance()
-            release = planned.sample(neighbours.data[side], seed=seed, progress=False)  # type: ignore[attr-defined]
+            release = planned.sample(neighbours.data[side], seed=seed, progress=False)
             means.append(float(np.mean(release.draws["theta"])))
         return np.array(means)
 

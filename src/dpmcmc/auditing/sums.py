@@ -129,7 +129,8 @@ def sum_experiment(name: str, neighbours: Neighbours, release: Release, claim: C
             # the same key on both: what is left is the difference of the sums, the direction that tells most
             away = release(second, keys[0]).values.ravel() - release(first, keys[0]).values.ravel()
             along = away / max(float(np.linalg.norm(away)), 1e-300)
-            return many(release, (first, second)[side], keys) @ along
+            values: np.ndarray = many(release, (first, second)[side], keys) @ along
+            return values
 
     return Experiment(name, run, (View("1 release", claim, lambda released: released, normal=True),), RUNS, about)
 
@@ -164,4 +165,5 @@ def _noisy(keys: Array, whole: Array, unit: float) -> Array:
         words = stream.words(key, whole.size * int(np.prod(WORDS))).reshape(whole.size, *WORDS)
         return (whole + discrete_gaussian(words)).astype(jnp.float64) * unit
 
-    return jax.vmap(one)(keys)
+    noisy: Array = jax.vmap(one)(keys)
+    return noisy

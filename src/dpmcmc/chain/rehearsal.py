@@ -19,8 +19,7 @@ from dpmcmc.chain.laplace import Laplace, nearest
 from dpmcmc.chain.plan import PlannedChains
 from dpmcmc.chain.pricing import PriceTable
 from dpmcmc.chain.quality import OFF, WIDER, ChainQuality, RehearsedQuality
-from dpmcmc.chain.run import chunk_length
-from dpmcmc.chain.scan import Trace, compile_chunk, run_chunk, start_chains
+from dpmcmc.chain.scan import Trace, chunk_length, compile_chunk, run_chunk, start_chains
 from dpmcmc.chain.thinning import fewest_records, records_a_step, thinned
 from dpmcmc.models.base import PyTree, has, model_name
 from dpmcmc.posterior import Posterior, start

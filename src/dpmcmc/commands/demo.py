@@ -152,7 +152,7 @@ def _picture(release: Release, names: list[str], mean: np.ndarray, std: np.ndarr
     normal = np.array([-1.645, -0.674, 0.0, 0.674, 1.645])
     private = [Interval.of(LABELS[name], REACH[name] * draws[name]) for name in LABELS]
     plain = [
-        Interval(LABELS[name], tuple(REACH[name] * (mean[at] + std[at] * normal)))  # type: ignore[arg-type]
+        Interval(LABELS[name], tuple(REACH[name] * (mean[at] + std[at] * normal)))
         for at, name in enumerate(names)
         if name in LABELS
     ]

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from dpmcmc.arguments import whole
 from dpmcmc.commands.endings import endings
 
 
@@ -34,6 +33,8 @@ def plan(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """What to expect of a private posterior: errors, effective draws, and remedies. Reads no record."""
+    from dpmcmc.arguments import whole  # here, since it loads NumPy
+
     with endings():
         study = what.endswith(".toml")
         if n is not None:

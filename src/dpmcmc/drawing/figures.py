@@ -74,11 +74,12 @@ def forest(
     names: tuple[str, str] = ("posterior", "prior"),
     axis_label: str = "",
     title: str = "",
+    limits: tuple[float, float] | None = None,
     figure: Any = None,
 ) -> Any:
     """Intervals under their labels: 50 and 90 % and the median; ``beside`` are others of the same quantities.
 
-    The axis follows ``rows``: what of the others lies beyond it is cut off.
+    The axis follows ``rows`` or has these ``limits``: what of the others lies beyond it is cut off.
     """
     from matplotlib.figure import Figure
 
@@ -87,7 +88,7 @@ def forest(
         figure = Figure(figsize=(WIDTH, height), layout="constrained") if figure is None else figure
         figure.set_size_inches(WIDTH, height)
         axis = figure.add_subplot()
-        low, high = _limits([row.quantiles for row in rows])
+        low, high = limits or limits_of(rows)
         for place, row in enumerate(rows):
             axis.plot([0, 0], [place - 0.1, place + 0.42], color=FAINT, linewidth=0.9, zorder=0)
             axis.text(low, place - 0.30, shortened(row.label), va="center", ha="left", fontsize=9)
@@ -131,8 +132,9 @@ def _legend(axis: Any, names: tuple[str, str]) -> None:
     axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=9)
 
 
-def _limits(rows: Sequence[Sequence[float]]) -> tuple[float, float]:
-    low, high = min(min(row) for row in rows), max(max(row) for row in rows)
+def limits_of(rows: Sequence[Interval]) -> tuple[float, float]:
+    """The ends of an axis that shows all of these and 0."""
+    low, high = min(min(row.quantiles) for row in rows), max(max(row.quantiles) for row in rows)
     low, high = min(low, 0.0), max(high, 0.0)
     pad = 0.08 * ((high - low) or 1.0)
     return low - pad, high + pad

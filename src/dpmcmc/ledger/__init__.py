@@ -3,7 +3,8 @@
 from dpmcmc.ledger.errors import LedgerDamaged, LedgerError
 
 try:
-    from dpmcmc.ledger.ledger import Booking, Ledger
+    from dpmcmc.ledger.ledger import Ledger
+    from dpmcmc.ledger.rules import Booking
 except ModuleNotFoundError as error:
     if (error.name or "").split(".")[0] != "sqlalchemy":
         raise

@@ -102,7 +102,7 @@ class Balance:
     def _as_receipt(self, purpose: str, spent: float) -> Receipt:
         """Nothing spent is a receipt too: with it, a purse adds up in zCDP from the first release on."""
         paid = {"filter": ZcdpFilter(spent, self.budget.relation)} if spent > 0 else {"event": Compose(())}
-        return Receipt(purpose, self.budget.epsilon, self.budget.delta, self.arithmetic, unit=self.unit, **paid)  # type: ignore[arg-type]
+        return Receipt(purpose, self.budget.epsilon, self.budget.delta, self.arithmetic, unit=self.unit, **paid)
 
     def _too_little(self, price: float, delta: float) -> str:
         said = (

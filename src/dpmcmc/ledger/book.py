@@ -42,7 +42,8 @@ class Book:
 
     @property
     def opening(self) -> Opening:
-        return self.entries[0]
+        opening: Opening = self.entries[0]
+        return opening
 
     @property
     def number(self) -> int:

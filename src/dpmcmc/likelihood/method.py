@@ -19,12 +19,13 @@ from dpmcmc.likelihood.quality import USELESS, LikelihoodQuality
 from dpmcmc.likelihood.regions import first_region
 from dpmcmc.likelihood.rehearsal import advice, rehearse
 from dpmcmc.likelihood.run import run
-from dpmcmc.mechanisms.gaussian_sum import LEAST_MULTIPLIER, GaussianSum
+from dpmcmc.mechanisms.gaussian_sum import GaussianSum
 from dpmcmc.method import check_budget
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.models.units import unit_of
 from dpmcmc.posterior import Posterior, check_data
 from dpmcmc.privacy import Budget, Compose
+from dpmcmc.privacy.filter import LEAST_MULTIPLIER
 from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.receipts import Receipt

@@ -24,13 +24,13 @@ from jax import Array
 from dpmcmc.mechanisms.blocks import in_blocks
 from dpmcmc.mechanisms.gaussian_sum import (
     CHARGED_STD,
-    LEAST_MULTIPLIER,
     MOST_COORDINATES,
     NOISE_STD,
     discrete_gaussian,
     need_64_bits,
 )
 from dpmcmc.privacy.events import Event, Gaussian
+from dpmcmc.privacy.filter import LEAST_MULTIPLIER
 from dpmcmc.privacy.relations import SUBSTITUTION, ZERO_OUT, reach
 
 LEAST_WEIGHT = 16

@@ -97,7 +97,8 @@ def _mean_off_diagonal(x: np.ndarray, width: float) -> float:
 def _gram(x: np.ndarray, y: np.ndarray, bandwidth: float | None) -> np.ndarray:
     width = positive("bandwidth", median_bandwidth(x, y) if bandwidth is None else bandwidth, "do all draws coincide?")
     both = np.concatenate([x, y])
-    return np.exp(-cdist(both, both, "sqeuclidean") / (2 * width**2))
+    gram: np.ndarray = np.exp(-cdist(both, both, "sqeuclidean") / (2 * width**2))
+    return gram
 
 
 def _u_statistic(gram: np.ndarray, first: np.ndarray) -> float:

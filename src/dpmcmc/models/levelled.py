@@ -48,7 +48,8 @@ class LevelRegression(Regression):
         return values
 
     def outcome_to_unit(self, y: Array) -> Array:
-        return to_unit(y, len(self.outcome))
+        unit: Array = to_unit(y, len(self.outcome))
+        return unit
 
     def outcome_from_unit(self, unit: Array) -> Array:
         return from_unit(unit, len(self.outcome)).astype(unit.dtype)

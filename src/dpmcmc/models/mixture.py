@@ -49,4 +49,5 @@ class TiedMixture:
         """n records at ``theta``."""
         which, noise = jax.random.split(key)
         centre = theta[0] + theta[1] * jax.random.bernoulli(which, 0.5, (n,))
-        return centre + jnp.sqrt(self.variance) * jax.random.normal(noise, (n,))
+        drawn: Array = centre + jnp.sqrt(self.variance) * jax.random.normal(noise, (n,))
+        return drawn

@@ -143,30 +143,37 @@ class Predictions(ABC):
         def log_density(theta: Theta, rows: Array) -> Array:
             whole, eta = self.to_family(theta, rows[:, :-1])
             each = jax.vmap(self.likelihood.log_density, (None, 0, 0))(whole, eta, rows[:, -1])
-            return each + self.likelihood.log_constant(rows[:, -1]) - jnp.log(self.likelihood.outcome_scale[1])
+            density: Array = (
+                each + self.likelihood.log_constant(rows[:, -1]) - jnp.log(self.likelihood.outcome_scale[1])
+            )
+            return density
 
         def log_mean(values: np.ndarray) -> np.ndarray:
-            return np.asarray(logsumexp(values, axis=0)) - np.log(len(values))
+            mean: np.ndarray = np.asarray(logsumexp(values, axis=0)) - np.log(len(values))
+            return mean
 
         rows = np.concatenate([x, y[:, None]], axis=1)
         return _by_rows(log_mean, log_density, _flat(self.draws_of(release)), rows)
 
     def _expected(self, theta: Theta, x: Array) -> Array:
         centre, half = self.likelihood.outcome_scale
-        return centre + half * self.likelihood.expected(*self.to_family(theta, x))
+        expected: Array = centre + half * self.likelihood.expected(*self.to_family(theta, x))
+        return expected
 
     def _drawn(self, theta: Mapping[str, np.ndarray], table: Any, seed: int) -> np.ndarray:
         x = self.rows_of(table)
         centre, half = self.likelihood.outcome_scale
 
         def draw(key: Array, one: Theta, rows: Array) -> Array:
-            return self.likelihood.draw(key, *self.to_family(one, rows))
+            drawn: Array = self.likelihood.draw(key, *self.to_family(one, rows))
+            return drawn
 
         with jax.enable_x64(True):
             each = {name: jnp.asarray(values, jnp.float64) for name, values in theta.items()}
             keys = jax.random.split(jax.random.key(seed), len(next(iter(theta.values()))))
             drawn = jax.jit(jax.vmap(draw, (0, 0, None)))(keys, each, jnp.asarray(x))
-        return centre + half * np.asarray(drawn, dtype=np.float64)
+        scaled: np.ndarray = centre + half * np.asarray(drawn, dtype=np.float64)
+        return scaled
 
 
 def _flat(draws: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -196,4 +203,5 @@ def _summary(values: np.ndarray) -> np.ndarray:
 
 def _total(values: np.ndarray) -> np.ndarray:
     """The sum over rows of (draw, row, …), as one block."""
-    return values.sum(axis=1)[None]
+    total: np.ndarray = values.sum(axis=1)[None]
+    return total

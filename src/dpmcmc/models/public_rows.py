@@ -66,7 +66,8 @@ class PublicRows(Predictions):
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.likelihood.names
+        names: tuple[str, ...] = self.likelihood.names
+        return names
 
     @property
     def outcome(self) -> str:
@@ -112,4 +113,5 @@ class PublicRows(Predictions):
         return theta, self.likelihood.predictor(theta, x)
 
     def sample_prior(self, key: Array) -> Theta:
-        return self.likelihood.sample_prior(key)
+        theta: Theta = self.likelihood.sample_prior(key)
+        return theta

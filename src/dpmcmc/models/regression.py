@@ -152,7 +152,7 @@ class Regression(BesideTerms, NormalPriors, Predicted):
         def own(name: str) -> Array:
             return theta[self.coefficient(name, which)]
 
-        eta = own("intercept") + self._offset(x)
+        eta: Array = own("intercept") + self._offset(x)
         if self.terms:
             eta = eta + x[..., : len(self.terms)] @ jnp.stack([own(name) for name in self.terms])
         for at, (group, labels) in enumerate(self.groups.items(), start=len(self.numbers)):
@@ -234,7 +234,8 @@ class Regression(BesideTerms, NormalPriors, Predicted):
 
     def log_likelihood(self, theta: Theta, record: Record) -> Array:
         """Log density of the outcome given the covariates, times the record's weight."""
-        return self.weight(record) * self.log_density(theta, self.predictor(theta, record["x"]), record["y"])
+        density: Array = self.weight(record) * self.log_density(theta, self.predictor(theta, record["x"]), record["y"])
+        return density
 
     def predictor_change(self, theta: Theta, theta_new: Theta) -> Array:
         """The most by which η of any record changes, as covariates lie in [−1, 1]: Σ|θ'ⱼ − θⱼ| + Σ max_g |Δ(τz_g)|."""

@@ -155,7 +155,8 @@ class PerUnit:
 
         def one(key: Array) -> Array:
             init = self.model.init(key) if callable(self.model.init) else self.model.init
-            return jax.vmap(self.model.covariates)(self.model.simulate(key, init, 1))
+            x: Array = jax.vmap(self.model.covariates)(self.model.simulate(key, init, 1))
+            return x
 
         return int(np.prod(jax.eval_shape(one, jax.random.key(0)).shape[1:], dtype=int))
 

@@ -37,7 +37,8 @@ def barker_log_reject(t: np.ndarray) -> np.ndarray:
 
 def mills(z: np.ndarray) -> np.ndarray:
     """Mills ratio M(z) = (1 − Φ(z))/φ(z) = √(π/2) erfcx(z/√2)."""
-    return np.sqrt(np.pi / 2) * erfcx(np.asarray(z) / np.sqrt(2))
+    ratio: np.ndarray = np.sqrt(np.pi / 2) * erfcx(np.asarray(z) / np.sqrt(2))
+    return ratio
 
 
 def _penalty_logs(t: np.ndarray, std: float) -> tuple[np.ndarray, np.ndarray]:
@@ -85,11 +86,13 @@ def barker_renyi(shift: float, orders: np.ndarray) -> np.ndarray:
     second = np.log(orders) + log_gap - np.log(-np.expm1(-orders * shift))
     size = 1 + orders * (shift + np.abs(np.log(shift)) + np.abs(np.log(orders - 1)) + np.log(orders))
     exact = (first - orders * second + 64 * EPS * size) / (orders - 1)
-    return np.minimum(bound, exact)
+    curve: np.ndarray = np.minimum(bound, exact)
+    return curve
 
 
 def _log_expm1(x: np.ndarray) -> np.ndarray:
-    return x + np.log(-np.expm1(-x))
+    value: np.ndarray = x + np.log(-np.expm1(-x))
+    return value
 
 
 def penalty_renyi(shift: float, std: float, orders: np.ndarray) -> np.ndarray:
@@ -103,7 +106,8 @@ def penalty_renyi(shift: float, std: float, orders: np.ndarray) -> np.ndarray:
         return np.zeros_like(orders)
     if not STDS[0] <= std <= STDS[1]:
         return gaussian
-    return np.minimum(gaussian, _branch_and_bound(shift, std, orders))
+    curve: np.ndarray = np.minimum(gaussian, _branch_and_bound(shift, std, orders))
+    return curve
 
 
 def penalty_losses(t: np.ndarray, shift: float, std: float) -> tuple[np.ndarray, np.ndarray]:
@@ -143,14 +147,15 @@ def _penalty_slopes(t: np.ndarray, std: float) -> tuple[np.ndarray, np.ndarray]:
 def _cell_bound(order: np.ndarray, at_a: np.ndarray, at_b: np.ndarray) -> np.ndarray:
     """Both divergences over the cell [a, b]: L₁ is largest at a, −L₀ at b; columns hold (L₁, −L₀)."""
     gain, loss = at_a[:, 0], at_b[:, 1]
-    return np.maximum(renyi_two_point(order, -loss, gain), renyi_two_point(order, -gain, loss))
+    cost: np.ndarray = np.maximum(renyi_two_point(order, -loss, gain), renyi_two_point(order, -gain, loss))
+    return cost
 
 
 def _branch_and_bound(shift: float, std: float, orders: np.ndarray) -> np.ndarray:
     """sup over all t, enclosed: split cells until the greatest bound is near a value attained."""
     left = -(orders * shift + 45.0)
     right = (orders - 1) * shift + 14 * std + std**2 + 20.0
-    bound = np.maximum(_left_tail(shift, std, orders, left), _right_tail(shift, std, orders, right))
+    bound: np.ndarray = np.maximum(_left_tail(shift, std, orders, left), _right_tail(shift, std, orders, right))
     attained = np.zeros_like(orders)
 
     fraction = np.linspace(0, 1, 65)
@@ -178,7 +183,8 @@ def _branch_and_bound(shift: float, std: float, orders: np.ndarray) -> np.ndarra
 def _left_tail(shift: float, std: float, orders: np.ndarray, t: np.ndarray) -> np.ndarray:
     """All t' ≤ t: there L₁ ≤ η, because (log p)' ≤ 1, and −L₀ is at most its value at t."""
     gain, loss = np.full_like(t, shift), penalty_losses(t, shift, std)[1]
-    return np.maximum(renyi_two_point(orders, -loss, gain), renyi_two_point(orders, -gain, loss))
+    cost: np.ndarray = np.maximum(renyi_two_point(orders, -loss, gain), renyi_two_point(orders, -gain, loss))
+    return cost
 
 
 def _right_tail(shift: float, std: float, orders: np.ndarray, t: np.ndarray) -> np.ndarray:

@@ -92,7 +92,7 @@ def epsilon(event: Event, delta: float) -> Bound:
     check_delta(delta, zero=True)
     counts = parts(event)
     best = Bound(pure(event), _PURE)
-    if best == 0:
+    if best == 0.0:
         return Bound(0.0, _FREE)
     if delta == 0:
         if math.isinf(best):
@@ -149,7 +149,8 @@ def max_steps(event: Event, epsilon: float, delta: float) -> Steps:
     def fewer(orders: np.ndarray) -> np.ndarray:
         cost = renyi(event, orders)
         limit = renyi_limit(epsilon, delta, orders)
-        return -np.divide(limit, cost, out=np.zeros_like(cost), where=cost > 0)
+        fewer: np.ndarray = -np.divide(limit, cost, out=np.zeros_like(cost), where=cost > 0)
+        return fewer
 
     value, order = least_over_orders(fewer)
     best = _more(best, _floor(-value), _renyi_at(order))

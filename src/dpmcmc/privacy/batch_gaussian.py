@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
 
-from dpmcmc.privacy.events import ADD_REMOVE, SubsampledGaussian
+from dpmcmc.privacy.events import SubsampledGaussian
+from dpmcmc.privacy.relations import ADD_REMOVE
 from dpmcmc.privacy.renyi import renyi_of
 from dpmcmc.privacy.two_point import log_excess
 
@@ -50,7 +51,8 @@ def subsampled_gaussian_renyi(event: SubsampledGaussian, orders: np.ndarray) -> 
     mixed = np.where(moment < 30, small, large) / (orders - 1)  # joint convexity of e^((α−1)D)
     moments = np.array([_log_excess_moment(event, q, std, order) for order in orders])
     exact = np.logaddexp(0.0, moments) / (orders - 1)
-    return np.minimum(np.minimum(whole, mixed), exact) * (1 + _MARGIN)
+    curve: np.ndarray = np.minimum(np.minimum(whole, mixed), exact) * (1 + _MARGIN)
+    return curve
 
 
 def _log_excess_moment(event: SubsampledGaussian, q: float, std: float, order: float) -> float:
@@ -84,11 +86,13 @@ def _right_half(
     slope = (means[0] - (means[1] or 0.0)) / std**2
 
     def loss(x: np.ndarray) -> np.ndarray:
-        return _lift(x, means[0], q, std) - _lift(x, means[1], q, std)
+        loss: np.ndarray = _lift(x, means[0], q, std) - _lift(x, means[1], q, std)
+        return loss
 
     def tail(x: np.ndarray) -> np.ndarray:
         up = order * (loss(x) - slope * x) + (order * slope * std) ** 2 / 2 + log_ndtr(order * slope * std - x / std)
-        return np.logaddexp(up, np.log(order) + log_ndtr((2.0 - x) / std))
+        bound: np.ndarray = np.logaddexp(up, np.log(order) + log_ndtr((2.0 - x) / std))
+        return bound
 
     ends = start + np.geomspace(std, 8 * order * slope * std**2 + 100 * std, 600)
     enough = tail(ends) <= _log_size(order, q, std) - 25

@@ -32,7 +32,8 @@ def _log_upper(event: SubsampledGaussian, epsilon: np.ndarray) -> np.ndarray:
     q, mu = event.batch / event.n, 2 / event.noise_multiplier
     point = np.log1p(np.expm1(epsilon) / q)
     size = 1 + point / mu + mu
-    return math.log(q) + np.minimum(0.0, penalty_log_reject(point, mu) + 32 * EPS * size * (size + 1 / mu))
+    bound: np.ndarray = math.log(q) + np.minimum(0.0, penalty_log_reject(point, mu) + 32 * EPS * size * (size + 1 / mu))
+    return bound
 
 
 def release_curve(event: SubsampledGaussian, h: float, points: int) -> Curve:

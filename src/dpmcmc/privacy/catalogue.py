@@ -78,12 +78,14 @@ def _epsilon(delta_of: Callable[[float], float], delta: float) -> float:
 
 
 def _multiplier(s: Settings) -> float:
-    return s["std"] / s["shift"]
+    multiplier: float = s["std"] / s["shift"]
+    return multiplier
 
 
 def _tau(s: Settings) -> float:
     """R21's τ of a minibatch penalty: noise variance over squared sensitivity."""
-    return (s["std"] / raisa2021.theorem35_sensitivity(s["bound"], s["n"], s["batch"], s["temperature"])) ** 2
+    tau: float = (s["std"] / raisa2021.theorem35_sensitivity(s["bound"], s["n"], s["batch"], s["temperature"])) ** 2
+    return tau
 
 
 def _advanced_composition(epsilon: float, steps: int, delta: float) -> float:

@@ -37,7 +37,8 @@ def _check_orders(orders: np.ndarray) -> None:
 def _log_factor(orders: np.ndarray) -> np.ndarray:
     """log[(1 − 1/α)^α / (α − 1)], in the form that does not cancel: one for α near 1, one for large α."""
     near = (orders - 1) * np.log(orders - 1) - orders * np.log(orders)
-    return np.where(orders < 2, near, orders * np.log1p(-1 / orders) - np.log(orders - 1))
+    factor: np.ndarray = np.where(orders < 2, near, orders * np.log1p(-1 / orders) - np.log(orders - 1))
+    return factor
 
 
 def epsilon_at(orders: np.ndarray, curve: np.ndarray, delta: float) -> np.ndarray:
@@ -48,7 +49,8 @@ def epsilon_at(orders: np.ndarray, curve: np.ndarray, delta: float) -> np.ndarra
     log_factor = _log_factor(orders)
     value = curve + (log_factor - math.log(delta)) / (orders - 1)
     slack = 8 * EPS * (1 + curve + (np.abs(log_factor) + orders + abs(math.log(delta))) / (orders - 1))
-    return np.maximum(0.0, value + slack)
+    epsilon: np.ndarray = np.maximum(0.0, value + slack)
+    return epsilon
 
 
 def delta_at(orders: np.ndarray, curve: np.ndarray, epsilon: float) -> np.ndarray:
@@ -60,7 +62,8 @@ def delta_at(orders: np.ndarray, curve: np.ndarray, epsilon: float) -> np.ndarra
     log_delta = (orders - 1) * (curve - epsilon) + log_factor
     slack = 8 * EPS * (1 + (orders - 1) * (curve + epsilon) + np.abs(log_factor) + orders)
     with np.errstate(invalid="ignore"):
-        return np.exp(np.clip(np.where(np.isinf(curve), 0.0, log_delta + slack), _LEAST_LOG, 0.0))
+        delta: np.ndarray = np.exp(np.clip(np.where(np.isinf(curve), 0.0, log_delta + slack), _LEAST_LOG, 0.0))
+        return delta
 
 
 def renyi_limit(epsilon: float, delta: float, order: float | np.ndarray) -> np.ndarray:
@@ -79,7 +82,10 @@ def _charge(orders: np.ndarray, delta: float, epsilon: float) -> np.ndarray:
     _check_orders(orders)
     log_factor = _log_factor(orders)
     charge = (log_factor - math.log(delta)) / (orders - 1)
-    return charge + 8 * EPS * (1 + epsilon + (np.abs(log_factor) + orders + abs(math.log(delta))) / (orders - 1))
+    total: np.ndarray = charge + 8 * EPS * (
+        1 + epsilon + (np.abs(log_factor) + orders + abs(math.log(delta))) / (orders - 1)
+    )
+    return total
 
 
 def least_over_orders(objective: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float]:

@@ -43,7 +43,8 @@ class Correction:
     def cdf(self, y: np.ndarray | float) -> np.ndarray:
         """The cdf of N(0, variance) + V_cor."""
         z = (np.asarray(y, dtype=np.float64)[..., None] - np.array(self.atoms)) / np.sqrt(self.variance)
-        return ndtr(z) @ np.array(self.weights)
+        value: np.ndarray = ndtr(z) @ np.array(self.weights)
+        return value
 
 
 @lru_cache(maxsize=64)
@@ -127,7 +128,8 @@ def _best_weights(variance: float, atoms: np.ndarray) -> np.ndarray:
     if solved.x is None:
         raise RuntimeError(f"correction: the linear program for variance {variance!r} failed: {solved.message}")
     weights = np.maximum(solved.x[:-1], 0)
-    return weights / weights.sum()
+    scaled: np.ndarray = weights / weights.sum()
+    return scaled
 
 
 def _merged(atoms: np.ndarray, weights: np.ndarray, near: float) -> tuple[np.ndarray, np.ndarray]:

@@ -79,16 +79,19 @@ def _rough(order: float, gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
     def log_excess(x: np.ndarray) -> np.ndarray:  # log of e^(αx) − 1 − α(e^x − 1)
         y = np.clip(order * np.abs(x), 1e-2, 30.0) * np.sign(x)
         direct = np.log(np.expm1(y) - order * np.expm1(y / order)) + np.maximum(order * x - 30.0, 0.0)
-        return direct + 2 * np.minimum(np.log(order * np.abs(x) / 1e-2), 0.0)  # a square below αx = 1e-2
+        value: np.ndarray = direct + 2 * np.minimum(np.log(order * np.abs(x) / 1e-2), 0.0)  # a square below αx = 1e-2
+        return value
 
     def cost(lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
         log_spread = np.log(-np.expm1(-lo - hi))
         low = np.log(-np.expm1(-hi)) - log_spread + log_excess(-lo)
         high = np.log(-np.expm1(-lo)) - log_spread - hi + log_excess(hi)
-        return np.logaddexp(0.0, np.logaddexp(low, high)) / (order - 1)
+        cost: np.ndarray = np.logaddexp(0.0, np.logaddexp(low, high)) / (order - 1)
+        return cost
 
     gain, loss = np.maximum(gain, _TINY), np.maximum(loss, _TINY)
-    return np.maximum(cost(loss, gain), cost(gain, loss))
+    most: np.ndarray = np.maximum(cost(loss, gain), cost(gain, loss))
+    return most
 
 
 def maximal(gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
@@ -104,7 +107,8 @@ def maximal(gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
 def _below(front: np.ndarray, gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
     """Whether some pair of the front (gain falling, loss rising) is at least as large in both coordinates."""
     last = np.searchsorted(-front[:, 0], -gain, side="right") - 1  # the last pair with a gain as large
-    return (last >= 0) & (loss <= front[np.maximum(last, 0), 1])
+    below: np.ndarray = (last >= 0) & (loss <= front[np.maximum(last, 0), 1])
+    return below
 
 
 def _thinned(front: np.ndarray) -> np.ndarray:

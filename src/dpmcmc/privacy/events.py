@@ -60,7 +60,7 @@ class BarkerBit(Event):
     """One accept bit of Barker's test on all records: Bernoulli(logistic(t)), t moved by at most ``shift``."""
 
     shift: float
-    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)  # type: ignore[misc]
+    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)
 
     def __post_init__(self) -> None:
         _non_negative(self, shift=self.shift)
@@ -73,7 +73,7 @@ class PenaltyBit(Event):
 
     shift: float
     std: float
-    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)  # type: ignore[misc]
+    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)
 
     def __post_init__(self) -> None:
         _non_negative(self, shift=self.shift)
@@ -157,7 +157,7 @@ class Selection(Event):
     """
 
     range: float
-    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)  # type: ignore[misc]
+    relation: str = field(default=SUBSTITUTION, metadata=LEFT_OUT)
 
     def __post_init__(self) -> None:
         _non_negative(self, range=self.range)
@@ -169,7 +169,7 @@ class Gaussian(Event):
     """A vector released with Gaussian noise: standard deviation ``noise_multiplier`` × its L2 sensitivity."""
 
     noise_multiplier: float
-    relation: str = SUBSTITUTION  # type: ignore[misc]
+    relation: str = SUBSTITUTION
 
     def __post_init__(self) -> None:
         _positive(self, noise_multiplier=self.noise_multiplier)
@@ -189,7 +189,7 @@ class SubsampledGaussian(Event):
     n: int
     batch: int
     sampling: str
-    relation: str = SUBSTITUTION  # type: ignore[misc]
+    relation: str = SUBSTITUTION
 
     largest_epsilon: ClassVar[float] = 9.0  # docs/theory/gaussian-sums.md, Batches
 

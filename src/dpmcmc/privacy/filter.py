@@ -74,7 +74,8 @@ def best_order(event: Event, epsilon: float, delta: float) -> float:
     def fewer(orders: np.ndarray) -> np.ndarray:
         cost = renyi(event, orders)
         limit = renyi_limit(epsilon, delta, orders)
-        return -np.divide(limit, cost, out=np.zeros_like(cost), where=cost > 0)
+        fewer: np.ndarray = -np.divide(limit, cost, out=np.zeros_like(cost), where=cost > 0)
+        return fewer
 
     steps, order = least_over_orders(fewer)
     if steps == 0:

@@ -151,4 +151,5 @@ def _read(
     infinity = sum(count * law.infinity for law, count in laws)
     infinity *= math.exp(sum(count * max(0.0, math.log(float(law.mass.sum()))) for law, count in laws)) * _growth(size)
     value = shown + np.exp(log_factor) * transform_error + math.exp(min(tail + 1e-9, 0.0)) + infinity
-    return np.minimum(np.nan_to_num(value, nan=1.0, posinf=1.0), 1.0)
+    found: np.ndarray = np.minimum(np.nan_to_num(value, nan=1.0, posinf=1.0), 1.0)
+    return found

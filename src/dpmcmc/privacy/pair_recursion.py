@@ -128,7 +128,8 @@ def _merged(front: np.ndarray, order: float) -> np.ndarray:
 
 def _cost(orders: np.ndarray, gain: np.ndarray, loss: np.ndarray) -> np.ndarray:
     """Rényi divergences of both directions; they steer and are never reported."""
-    return np.maximum(*(renyi_two_point(orders[:, None], -l, g) for l, g in ((loss, gain), (gain, loss))))
+    cost: np.ndarray = np.maximum(*(renyi_two_point(orders[:, None], -l, g) for l, g in ((loss, gain), (gain, loss))))
+    return cost
 
 
 class Curves(NamedTuple):

@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from dpmcmc.privacy.events import ADD_REMOVE, Event, Gaussian, SubsampledGaussian
+from dpmcmc.privacy.events import Event, Gaussian, SubsampledGaussian
+from dpmcmc.privacy.relations import ADD_REMOVE
 
 _MOST = 10**5  # repetitions; beyond, the rounding of the library's convolutions is not worth allowing for
 _INTERVAL = 1e-4
@@ -19,8 +20,8 @@ _LEAST_MULTIPLIER = 0.2  # below it the loss is so spread that the tables grow t
 
 @lru_cache(maxsize=64)
 def _single(event: Event) -> Any:
-    from dp_accounting import NeighboringRelation  # type: ignore[import-not-found]
-    from dp_accounting.pld import privacy_loss_distribution as library  # type: ignore[import-not-found]
+    from dp_accounting import NeighboringRelation
+    from dp_accounting.pld import privacy_loss_distribution as library
 
     add_remove = NeighboringRelation.ADD_OR_REMOVE_ONE
     if isinstance(event, Gaussian):

@@ -87,7 +87,8 @@ def _extremes(event: PoissonBarkerBit, t: np.ndarray) -> tuple[np.ndarray, np.nd
 def _steepest(z: np.ndarray) -> np.ndarray:
     """An upper bound on sup|ρ|, ρ(E) = (1+E)(2z² + (z²+2z−1)E)/(z+E)² over E ≥ 0; falls for z < ½, then rises."""
     small = np.minimum(z, 0.5)
-    return np.maximum(np.maximum(2.0, z**2 + 2 * z - 1), 1 / (4 * small * (1 - small)))
+    slope: np.ndarray = np.maximum(np.maximum(2.0, z**2 + 2 * z - 1), 1 / (4 * small * (1 - small)))
+    return slope
 
 
 def _log_odds_gain(a: float, m: float, phi: float, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

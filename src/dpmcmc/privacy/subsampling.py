@@ -52,7 +52,8 @@ def subsampled_penalty_renyi(event: SubsampledPenaltyBit, orders: np.ndarray) ->
     if not STDS[0] <= event.std <= STDS[1]:
         return gaussian
     front = front_renyi(_penalty_front(event, shift), orders)
-    return np.minimum(gaussian, np.maximum(front, _penalty_tail(event, shift, orders)))
+    curve: np.ndarray = np.minimum(gaussian, np.maximum(front, _penalty_tail(event, shift, orders)))
+    return curve
 
 
 def penalty_shift(event: SubsampledPenaltyBit) -> float:
@@ -106,13 +107,15 @@ def _barker_cell(
     v_base = np.maximum(v_base, v_low)
 
     def clamped(x: np.ndarray) -> np.ndarray:
-        return np.clip(x, -event.clamp, event.clamp)
+        clamped: np.ndarray = np.clip(x, -event.clamp, event.clamp)
+        return clamped
 
     def log_cdf(x: np.ndarray, v1: np.ndarray, v2: np.ndarray, pick: np.ufunc, sign: float = 1.0) -> np.ndarray:
         z = sign * (clamped(x)[:, None] - atoms)  # Φ(z/√v) is monotone in v for either sign of z
         log_phi = pick(log_ndtr(z / np.sqrt(v1)[:, None]), log_ndtr(z / np.sqrt(v2)[:, None]))
         slack = _SLACK if pick is np.maximum else -_SLACK
-        return logsumexp(log_phi, axis=1, b=weights) + slack
+        value: np.ndarray = logsumexp(log_phi, axis=1, b=weights) + slack
+        return value
 
     left, right = t_low - reach, t_high + reach
     lo, hi = log_cdf(left, v_low, v_high, np.minimum), log_cdf(right, v_low, v_high, np.maximum)
@@ -165,7 +168,8 @@ def _log_difference(
     u = np.clip(1.0, near / np.sqrt(v2), far / np.sqrt(v1))  # where u exp(−u²/2) is largest
     log_slope = logsumexp(np.log(u) - u**2 / 2 - np.log(v1) - _LOG_SQRT_2PI, axis=1, b=weights)
     with np.errstate(divide="ignore"):
-        return np.logaddexp(np.log(width) + log_f, np.log(one * (1 + mean**2)) + log_slope) + _SLACK
+        difference: np.ndarray = np.logaddexp(np.log(width) + log_f, np.log(one * (1 + mean**2)) + log_slope) + _SLACK
+        return difference
 
 
 def _tail_gain(
@@ -219,7 +223,8 @@ def _mixed(q: float, gain: np.ndarray, loss: np.ndarray) -> tuple[np.ndarray, np
     """Gains and losses of P, Q from those of a, a', for g = a' (first column) and g = a (second)."""
 
     def up(x: np.ndarray) -> np.ndarray:  # log(1 − q + q e^x)
-        return np.where(x < 30, np.log1p(q * np.expm1(np.minimum(x, 30))), np.logaddexp(np.log(q) + x, 0.0))
+        up: np.ndarray = np.where(x < 30, np.log1p(q * np.expm1(np.minimum(x, 30))), np.logaddexp(np.log(q) + x, 0.0))
+        return up
 
     def down(x: np.ndarray) -> np.ndarray:  # −log(1 − q + q e^−x)
         return -np.log1p(q * np.expm1(-x)) if q < 1 else x
@@ -244,7 +249,8 @@ def _penalty_tail(event: SubsampledPenaltyBit, shift: float, orders: np.ndarray)
     beyond = np.logaddexp(np.log(q) + orders * (orders - 1) * (shift / std) ** 2 / 2 + moved, log_reject[-1])
     backward = np.logaddexp(0.0, np.maximum(cells, beyond)) / (orders - 1)
     forward = penalty_losses(edges[:1], shift, std)[0][0]
-    return np.maximum(backward * (1 + _SLACK), forward)
+    cost: np.ndarray = np.maximum(backward * (1 + _SLACK), forward)
+    return cost
 
 
 @pairs_of.register

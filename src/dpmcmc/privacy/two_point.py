@@ -29,7 +29,7 @@ def log_excess(order: np.ndarray | float, loss: np.ndarray) -> np.ndarray:
     """
     order, loss = np.broadcast_arrays(np.asarray(order), loss)
     x = order * loss
-    out = np.empty_like(x)
+    out: np.ndarray = np.empty_like(x)
 
     small = np.abs(x) <= 2
     alpha, step, total, term = order[small], loss[small], 0.0, np.ones(np.count_nonzero(small))
@@ -55,4 +55,5 @@ def renyi_two_point(order: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.nda
     """Upper bound on D_α(P‖Q) for the mean-one law on {e^lo, e^hi}: log(1 + E_Q g(L))/(α − 1)."""
     log_lo, log_hi = log_weights(lo, hi)
     excess = np.logaddexp(log_lo + log_excess(order, lo), log_hi + log_excess(order, hi))
-    return np.logaddexp(0.0, excess) / (order - 1) * (1 + 1e-12)
+    curve: np.ndarray = np.logaddexp(0.0, excess) / (order - 1) * (1 + 1e-12)
+    return curve

@@ -68,7 +68,8 @@ class TableFiles:
         """How many rows there are, as far as files say so without being read."""
         if any(self._kind(path) != "parquet" for path in self.files):
             return None
-        return sum(self._parquet(path).metadata.num_rows for path in self.files)
+        rows: int | None = sum(self._parquet(path).metadata.num_rows for path in self.files)
+        return rows
 
     def read(self, wanted: Sequence[str], first: int = 0) -> Iterator[Rows]:
         """Rows from number ``first`` on, of the columns ``wanted``."""
@@ -133,7 +134,8 @@ def _system(arrow: Any, place: str) -> tuple[Any, str]:
     if "://" not in place:
         return fs.LocalFileSystem(), os.path.abspath(place)
     try:
-        return fs.FileSystem.from_uri(place)
+        found: tuple[Any, str] = fs.FileSystem.from_uri(place)
+        return found
     except Exception:
         pass
     try:

@@ -125,7 +125,8 @@ def unreadable(name: str, storage: str) -> RefusedType:
 def is_missing(cell: Any) -> bool:
     """None, NaN, NaT, a masked cell, and the NA of pandas."""
     if type(cell) in _ORDINARY:  # most cells: the rest is slower
-        return cell != cell
+        missing: bool = cell != cell
+        return missing
     if cell is None or cell is np.ma.masked or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(cell, np.datetime64):

@@ -183,7 +183,8 @@ def csv_header(file: CSV, opened: Any = None) -> list[str]:
     if len(names) == 1 and others and not text.startswith('"'):
         raise RefusedValue(
             f"the header of {path!r} is a single name with {_words(others[0])} in it: if names are separated by these, "
-            f"say so, dp.CSV(path, separator={others[0]!r}); if not, put the name in double quotes"
+            f"say so, dp.CSV(path, separator={others[0]!r}) or, for `dpmcmc new`, --separator {others[0]!r}; if not, "
+            "put the name in double quotes"
         )
     return names
 
@@ -252,7 +253,7 @@ def _read_written(text: Any, column: Column, name: str, file: CSV) -> Cells:
         f"column {name!r} holds cells that cannot be read as {PLURAL[kind]} "
         f"({'such as 12, -0,5 or 1e3, without points' if comma else _WRITTEN[kind]}), "
         f"and are not among the marks of missing values: correct the file, or declare another type, or how the file "
-        "is written, with dp.CSV(path, decimal=..., missing=[...])",
+        "is written, with dp.CSV(path, decimal=..., missing=[...]) or [csv] in a study file",
     )
     if kind != "number":
         return cells

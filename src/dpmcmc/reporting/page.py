@@ -9,7 +9,7 @@ from typing import Any
 
 from dpmcmc import __version__, files
 from dpmcmc.arguments import instance
-from dpmcmc.drawing import curve, forest, matplotlib_of, panels, svg
+from dpmcmc.drawing import curve, forest, limits_of, matplotlib_of, panels, svg
 from dpmcmc.release import Release
 from dpmcmc.reporting import wording
 from dpmcmc.reporting.budgets import BudgetCurve, budget_curve
@@ -115,7 +115,7 @@ def _forests(rows: list[Row]) -> list[str]:
     pictures = []
     for first in range(0, len(after), FOREST):
         part, prior = after[first : first + FOREST], before[first : first + FOREST] or None
-        figure = forest(part, prior, axis_label=label)
+        figure = forest(part, prior, axis_label=label, limits=limits_of(after))  # the same axis for all
         said = "; ".join(f"{row.label}: {short(row.quantiles[0])} to {short(row.quantiles[4])}" for row in part)
         name = f"forest{first // FOREST}"
         pictures.append(svg(figure, name, "Forest plot of the coefficients", f"90 % intervals. {said}."))

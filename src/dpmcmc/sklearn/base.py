@@ -35,7 +35,7 @@ class NoGuaranteeWarning(UserWarning):
     """A fit that has no privacy guarantee, for the reason that the warning gives."""
 
 
-class PrivateEstimator(BaseEstimator, ABC):
+class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """A regression whose fit is one private release of the records.
 
     Parameters that all of them have, beside ``epsilon`` and ``delta``, the budget of one fit:

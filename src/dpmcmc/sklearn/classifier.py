@@ -20,7 +20,7 @@ from dpmcmc.sklearn.declared import Declared
 OBSERVED = "observed"
 
 
-class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
+class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     """Bayesian logistic regression of two classes, by :class:`dpmcmc.models.LogisticRegression`.
 
         model = PrivateLogisticRegression(epsilon=1.0, delta=1e-6, bounds=[(18, 90)], classes=("no", "yes")).fit(X, y)
@@ -90,17 +90,20 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the two classes, in the order of ``classes_``, averaged over the posterior draws."""
-        return np.exp(self.predict_log_proba(X))
+        probabilities: np.ndarray = np.exp(self.predict_log_proba(X))
+        return probabilities
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log odds of the second class, by its averaged probability."""
         log_probabilities = self.predict_log_proba(X)
-        return log_probabilities[:, 1] - log_probabilities[:, 0]
+        margin: np.ndarray = log_probabilities[:, 1] - log_probabilities[:, 0]
+        return margin
 
     def predict(self, X: Any) -> np.ndarray:
         """The more probable class."""
         more_probable = (self.decision_function(X) > 0).astype(int)
-        return self.classes_[more_probable]
+        classes: np.ndarray = self.classes_[more_probable]
+        return classes
 
 
 def _log_probabilities(eta: np.ndarray) -> np.ndarray:

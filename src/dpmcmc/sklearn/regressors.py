@@ -17,7 +17,7 @@ from dpmcmc.sklearn.base import PrivateEstimator
 from dpmcmc.sklearn.declared import Declared, as_pair
 
 
-class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
+class PrivateLinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     """Bayesian linear regression of a bounded outcome, by :class:`dpmcmc.models.LinearRegression`.
 
         model = PrivateLinearRegression(epsilon=1.0, delta=1e-6, bounds=[(18, 90)], y_bounds=(0, 200_000)).fit(X, y)
@@ -66,7 +66,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         return centre + half * means
 
 
-class PrivatePoissonRegressor(RegressorMixin, PrivateEstimator):
+class PrivatePoissonRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     """Bayesian regression of counts with a log link, by :class:`dpmcmc.models.PoissonRegression`.
 
         model = PrivatePoissonRegressor(epsilon=1.0, delta=1e-6, bounds=[(18, 90)], most=50).fit(X, y)

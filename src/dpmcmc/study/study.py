@@ -18,7 +18,7 @@ from dpmcmc.study import columns, sections
 from dpmcmc.study.places import Places, StudyError
 from dpmcmc.study.regression import StudyRegression, mistakes_at, parsed_formula, protected, regression_of
 
-PACKAGES = ("dpmcmc", "jax", "numpy", "scipy", "dp-accounting", "randomgen")
+PACKAGES = ("dpmcmc", "jax", "numpy", "scipy", "dp-accounting", "cryptography")
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ class FormulaRegression(NormalPriors, DeclaredRows):
         return found
 
     @cached_property
-    def likelihood(self) -> Regression:  # type: ignore[override]
+    def likelihood(self) -> Regression:
         """The family's model of scaled columns."""
         bounds = {column.name: UNIT for column in self.design.columns} | self.beside.bounds
         return self._family.build(bounds, self.schema[self.outcome], **self.beside.settings, **self.settings)
@@ -114,7 +114,7 @@ class FormulaRegression(NormalPriors, DeclaredRows):
         return stated.with_stated(usual, self.stated_priors, self.design, self.likelihood)
 
     @cached_property
-    def priors(self) -> dict[str, tuple[float, float]]:  # type: ignore[override]
+    def priors(self) -> dict[str, tuple[float, float]]:
         """Mean and standard deviation of each scaled parameter's normal prior."""
         return stated.scaled_priors(self.original_priors, self.design, self.likelihood)
 

@@ -100,7 +100,8 @@ def _factor(factor: Any, formula: str) -> str:
             f"the formula {formula!r} multiplies a term by {factor.expr}: leave the number out, a coefficient is there "
             "to find it"
         )
-    return factor.expr
+    text: str = factor.expr
+    return text
 
 
 def _check_text(formula: str) -> None:

@@ -48,10 +48,10 @@ class Argument:
 
     def given(self, values: Any) -> Array:
         """Entries as the model takes them."""
-        values = jnp.asarray(values, float)
+        entries = jnp.asarray(values, float)
         if self.dtype is float:
-            return values
-        whole = jnp.round(values)
+            return entries
+        whole = jnp.round(entries)
         return whole > 0 if self.dtype is bool else whole.astype(int)
 
     def to_units(self, values: Any) -> Array:
@@ -127,7 +127,8 @@ class Arguments:
 
     def public(self, n: int) -> Records:
         """The same n records whenever it is asked."""
-        return jax.device_get(self.by(np.random.default_rng(n).random((n, self._width, 3))))
+        records: Records = jax.device_get(self.by(np.random.default_rng(n).random((n, self._width, 3))))
+        return records
 
     @property
     def _width(self) -> int:

@@ -23,7 +23,8 @@ def prior_draws(program: Program) -> Theta:
     somewhere = program.arguments.public(1)
     drawn = jax.jit(jax.vmap(lambda key: program.draw_prior(key, somewhere)))
     with telling_errors("it fails with a single record"):
-        return jax.device_get(drawn(jax.random.split(jax.random.key(0), DRAWS)))
+        drawn_: Theta = jax.device_get(drawn(jax.random.split(jax.random.key(0), DRAWS)))
+        return drawn_
 
 
 def arguments_observed(program: Program, theta: Theta) -> dict[str, str]:

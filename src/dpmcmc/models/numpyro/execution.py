@@ -23,7 +23,7 @@ class Run(NamedTuple):
     log_dets: Mapping[str, Array]
 
 
-class Unobserved(Messenger):
+class Unobserved(Messenger):  # type: ignore[misc]
     """Draws these observed sites in place of keeping their values."""
 
     def __init__(self, fn: Callable[..., Any], names: Collection[str]) -> None:
@@ -65,7 +65,8 @@ def run(
 def log_prob(site: Any) -> Array:
     """The log density of a site, an entry for each element of its batch, with its scale."""
     found = site["fn"].log_prob(site["value"])
-    return found if site["scale"] is None else site["scale"] * found
+    total: Array = found if site["scale"] is None else site["scale"] * found
+    return total
 
 
 def is_real(site: Any) -> bool:

@@ -154,7 +154,8 @@ class NumPyroModel:
         if values.keys() != set(sites):
             raise ValueError(f"give a value for each of the latent sites {', '.join(sites)}, got {', '.join(values)}")
         with jax.enable_x64(True):
-            return jax.device_get(self.program.position_of(values, self.somewhere))
+            position: dict[str, np.ndarray] = jax.device_get(self.program.position_of(values, self.somewhere))
+            return position
 
     def __str__(self) -> str:
         model = getattr(self.program.model, "__name__", type(self.program.model).__name__)

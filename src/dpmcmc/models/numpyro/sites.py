@@ -60,7 +60,7 @@ class Sites:
         return {site.name: site.name if site.real else f"{site.name}_unconstrained" for site in self.latent}
 
 
-class Watch(Messenger):
+class Watch(Messenger):  # type: ignore[misc]
     """Refuses, as the model runs with ``n`` records, statements that no model of independent records has."""
 
     def __init__(self, fn: Callable[..., Any], plate: str, n: int) -> None:

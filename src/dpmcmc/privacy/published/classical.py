@@ -121,7 +121,8 @@ def amplified_rdp(
     log_binomial = gammaln(alphas[:, None] + 1) - gammaln(j + 1) - gammaln(np.maximum(above, 0) + 1)
     kept = (above >= 0) if last_term else (above > 0) | (j == 2)
     log_sum = logsumexp(np.where(kept, j * math.log(rate) + log_binomial + log_terms, -np.inf), axis=1)
-    return np.logaddexp(0, log_sum) / (alphas - 1)
+    rdp_: Array = np.logaddexp(0, log_sum) / (alphas - 1)
+    return rdp_
 
 
 def poisson_gaussian_rdp(orders: ArrayLike, noise_multiplier: float, rate: float) -> Array:
@@ -145,4 +146,5 @@ def poisson_gaussian_rdp(orders: ArrayLike, noise_multiplier: float, rate: float
     exponent = k * (k - 1) / (2 * noise_multiplier**2)
     log_excess = exponent + np.log1p(-np.exp(-exponent))
     log_sum = logsumexp(np.where(above >= 0, log_weight + log_excess, -np.inf), axis=1)
-    return np.logaddexp(0, log_sum) / (alphas - 1)
+    rdp: Array = np.logaddexp(0, log_sum) / (alphas - 1)
+    return rdp

@@ -103,7 +103,8 @@ def delta(
         log_ratio = (1j * frequency - decay) * step
         flat = log_ratio == 0
         total = np.where(flat, count, np.expm1(count * log_ratio) / np.where(flat, 1.0, np.expm1(log_ratio)))
-        return np.exp(1j * frequency * s) * total
+        value: Complex = np.exp(1j * frequency * s) * total
+        return value
 
     weight = geometric(0.0) - math.exp(epsilon - s) * geometric(1.0)
     twice = np.where(frequency == 0, 1.0, 2.0)  # a real density: negative frequencies mirror the positive ones

@@ -70,7 +70,8 @@ def theorem2_rdp(order: ArrayLike, batch: int) -> NDArray[np.float64]:
     if np.any(alpha <= 1) or np.any(alpha >= batch / 5):
         raise ValueError(f"order must lie strictly between 1 and batch/5 = {batch / 5:g}, got {order!r}")
     rest = batch - 5 * alpha
-    return 5 / (2 * batch) + np.log(2 * batch / rest) / (2 * (alpha - 1)) + 2 * alpha / rest
+    rdp: NDArray[np.float64] = 5 / (2 * batch) + np.log(2 * batch / rest) / (2 * (alpha - 1)) + 2 * alpha / rest
+    return rdp
 
 
 def exact_batch_rdp(order: ArrayLike, batch: int) -> NDArray[np.float64]:
@@ -88,7 +89,8 @@ def exact_batch_rdp(order: ArrayLike, batch: int) -> NDArray[np.float64]:
         costs.append(
             alpha * shift**2 / (2 * mixed) + np.log(there / mixed) / (2 * (alpha - 1)) + math.log(there / here) / 2
         )  # Gil, Alajaji & Linder 2013
-    return np.max(costs, axis=0)
+    rdp: NDArray[np.float64] = np.max(costs, axis=0)
+    return rdp
 
 
 def theorem2_amplified_rdp(

@@ -24,7 +24,7 @@ class Published(float):
         self.source, self.sound, self.order = source, sound, order
         return self
 
-    def __getnewargs_ex__(self) -> tuple[tuple[float, str], dict[str, object]]:  # type: ignore[override]
+    def __getnewargs_ex__(self) -> tuple[tuple[float, str], dict[str, object]]:
         return (float(self), self.source), {"sound": self.sound, "order": self.order}
 
     def __repr__(self) -> str:

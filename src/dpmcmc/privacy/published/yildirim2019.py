@@ -13,7 +13,8 @@ from dpmcmc.privacy.published.result import Published, non_negative, positive
 def zcdp(tau: float, n: int, exponent: float = 0.5) -> float:
     """ρ of one iteration: 1/(2τ²n^{2a}) (YE19; R21 Thm 3.1)."""
     positive(tau=tau, n=n, exponent=exponent)
-    return 1 / (2 * tau**2 * n ** (2 * exponent))
+    cost: float = 1 / (2 * tau**2 * n ** (2 * exponent))
+    return cost
 
 
 def epsilon(steps: int, delta: float, tau: float, n: int, exponent: float = 0.5) -> Published:
