@@ -18,7 +18,6 @@ from mkdocs.structure.files import File
 DISPLAYED = r"(?<![\\$])\$\$(.+?)\$\$"
 INLINE = r"(?<![\\$\w])\$(?![\s$])([^$]*?[^\s$\\])\$(?!\d)"
 VARIANT = re.compile(r'<(m[in]) mathvariant="(double-struck|script|bold)">(\w)</m[in]>')
-BIG_BRACE = re.compile(r"(\\[Bb]igg?[lr]?)\\([{}])")
 BIG = re.compile(r'<mo minsize="[^"]*" maxsize="[^"]*">[^<]*</mo>')  # in a row, so that it stretches under an exponent
 AFTER_CODE_BEFORE_ESCAPES = 185  # backticks have 190 in Python-Markdown, backslashes 180
 
@@ -26,8 +25,7 @@ AFTER_CODE_BEFORE_ESCAPES = 185  # backticks have 190 in Python-Markdown, backsl
 @cache
 def mathml(latex: str, display: str) -> str:
     """A formula as MathML. One that cannot be read ends the build: a page must not show raw LaTeX."""
-    plain = BIG_BRACE.sub(lambda match: match[1] + (r"\lbrace " if match[2] == "{" else r"\rbrace "), latex)
-    tree = convert(re.sub(r"\s+", " ", plain.strip()), display=display)
+    tree = convert(re.sub(r"\s+", " ", latex.strip()), display=display)
     if "\\" in tree:
         raise ValueError(f"no MathML for all of ${latex}$: write the formula in another way")
     return BIG.sub(r"<mrow>\g<0></mrow>", VARIANT.sub(letter, tree))
