@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test lint bench slow browser-test clean
+.PHONY: demo docs test lint bench slow browser-test clean
 
 demo: .venv/demo.stamp          ## fit a private logistic regression to real data
 	$(BIN)/dpmcmc demo --out demo-output
@@ -23,6 +23,9 @@ lint: .venv/test.stamp .venv/lint.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: .venv/docs.stamp          ## the documentation site, in site/: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 bench: .venv/test.stamp         ## speed against peers and bare passes; makes docs/results/speed.md
 	$(BIN)/python -m benchmarks
 
@@ -37,4 +40,4 @@ bench: .venv/test.stamp         ## speed against peers and bare passes; makes do
 	touch $@
 
 clean:
-	rm -rf .venv demo-output
+	rm -rf .venv demo-output site
