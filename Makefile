@@ -13,10 +13,10 @@ test: .venv/test.stamp          ## the quick test suite
 slow: .venv/test.stamp          ## the long statistical tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
-browser-test: .venv/browser.stamp  ## the report in Debian's Chromium, with axe-core; needs apt and npm
+browser-test: .venv/browser.stamp  ## the report and the site in Debian's Chromium; needs apt and npm
 	test -x /usr/bin/chromium || apt-get install --yes chromium
 	test -f .venv/browser/node_modules/axe-core/axe.min.js || npm install --silent --no-audit --no-fund --prefix .venv/browser axe-core
-	DPMCMC_BROWSER=1 $(BIN)/python -m pytest tests/reporting/test_browser.py
+	DPMCMC_BROWSER=1 $(BIN)/python -m pytest tests/reporting/test_browser.py tests/test_site_browser.py
 
 lint: .venv/test.stamp .venv/lint.stamp
 	$(BIN)/ruff check .

@@ -95,12 +95,6 @@ def test_nothing_is_loaded_from_elsewhere(site, pages):
             assert address.startswith("data:") or not urlsplit(address).netloc, f"{sheet.name} loads {address}"
 
 
-def test_links_to_elsewhere_are_for_readers(pages):
-    for path, page in pages.items():
-        for link in page.links:
-            assert urlsplit(link).scheme in ("", "https", "mailto"), f"{path} links to {link}"
-
-
 def test_every_public_name_has_an_anchor(pages):
     anchors = set().union(*(page.anchors for path, page in pages.items() if path.startswith("reference/")))
     documented = {name.rpartition(".")[2] for name in anchors if name.startswith("dpmcmc.")}
@@ -136,7 +130,6 @@ def test_formulas_are_drawn_by_the_browser(site):
 
 
 def test_pictures_have_a_text(pages):
-    """At least in pages that are written here; pictures of the results are described by the text around them."""
     for path, page in pages.items():
         assert not page.images_without_text, path
 

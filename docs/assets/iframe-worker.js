@@ -3,6 +3,7 @@ if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
       super();
+      const base = new URL(url, location.href);
       const waiting = [];
       const frame = document.createElement("iframe");
       frame.hidden = true;
@@ -18,7 +19,7 @@ if (location.protocol === "file:") {
           const script = inside.document.createElement("script");
           script.onload = done;
           script.onerror = failed;
-          script.src = new URL(address, url);
+          script.src = new URL(address, base);
           inside.document.body.append(script);
         });
       load(url).then(() => {

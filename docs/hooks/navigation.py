@@ -1,4 +1,4 @@
-"""A folder in the navigation stands for its pages: the index first, the others by what they are called."""
+"""A folder in the navigation stands for its pages; the first page has no list of pages at its side."""
 
 from __future__ import annotations
 
@@ -28,3 +28,9 @@ def unfolded(item: Any, docs: Path) -> Any:
 def on_config(config: Any) -> Any:
     config.nav = unfolded(config.nav, Path(config.docs_dir))
     return config
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]
+    return markdown
