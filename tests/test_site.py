@@ -16,7 +16,15 @@ import dpmcmc
 from tests.pages import ROOT
 
 pytestmark = pytest.mark.slow
-ASSETS = {"img": "src", "script": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "embed": "src"}
+ASSETS = {
+    "img": "src",
+    "script": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "embed": "src",
+}
 NOT_FETCHED = {"canonical", "prev", "next", "alternate"}  # relations of <link> that a browser does not load
 
 
@@ -63,7 +71,8 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pages(site):
     return {
-        path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))
+        path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8"))
+        for path in sorted(site.rglob("*.html"))
     }
 
 

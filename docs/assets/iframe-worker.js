@@ -22,7 +22,7 @@ if (location.protocol === "file:") {
           script.src = new URL(address, base);
           inside.document.body.append(script);
         });
-      load(url).then(() => {
+      load(base).then(() => {
         this.postMessage = (data) => inside.dispatchEvent(new inside.MessageEvent("message", { data }));
         waiting.forEach((data) => this.postMessage(data));
       });

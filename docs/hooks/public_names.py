@@ -47,9 +47,7 @@ PAGES = {
         ("Kernel", "ConstantClip", "DistanceClip", "ModelClip"),
         ("proposals", "acceptance"),
     ),
-    "ledger": Page(
-        "Ledgers", "What was spent on a data set.", ("Ledger", "LedgerError", "LedgerDamaged"), ("ledger",)
-    ),
+    "ledger": Page("Ledgers", "What was spent on a data set.", ("Ledger", "LedgerError", "LedgerDamaged"), ("ledger",)),
     "privacy": Page("Accounting", "Events, what they cost, and budgets. Needs no JAX.", modules=("privacy",)),
     "auditing": Page("Audits", "What mechanisms give away at least.", modules=("auditing",)),
     "metrics": Page("Metrics", "Distances, moments, predictions.", modules=("metrics",)),

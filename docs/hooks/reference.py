@@ -57,8 +57,12 @@ def command_line() -> str:
     for group in (command, command.commands["ledger"]):
         for name, one in group.commands.items():
             said = " ".join((one.help or "").split("\n\n")[0].split())
-            body = re.sub(rf"^\* `{name}`: .*\.\.\.$", lambda _, name=name, said=said: f"* `{name}`: {said}", body, flags=re.M)
-    return body.replace(EXIT_CODES, "What exit codes mean: [from a table to a report](../guides/table-to-report.md#exit-codes).")
+            body = re.sub(
+                rf"^\* `{name}`: .*\.\.\.$", lambda _, name=name, said=said: f"* `{name}`: {said}", body, flags=re.M
+            )
+    return body.replace(
+        EXIT_CODES, "What exit codes mean: [from a table to a report](../guides/table-to-report.md#exit-codes)."
+    )
 
 
 def on_config(config: Any) -> Any:
