@@ -3,6 +3,7 @@
 import ast
 import re
 import shlex
+from itertools import pairwise
 
 import pytest
 import typer.main
@@ -33,7 +34,7 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
 def said_to_be_printed(page):
     """Blocks without a language that follow Python at once, if they are whole: what the code above prints."""
     found = blocks(page)
-    after = [here.text for before, here in zip(found, found[1:]) if before.language == "python" and not here.language]
+    after = [here.text for before, here in pairwise(found) if before.language == "python" and not here.language]
     return [text for text in after if "..." not in text]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from griffe import Extension, Object
 
 sys.path.insert(0, str(Path(__file__).parent))
-from public_names import entries  # noqa: E402
+from public_names import entries
 
 PUBLIC = {path for names in entries().values() for path in names.values()}
 BY_NAME = {path.rpartition(".")[2]: path for path in sorted(PUBLIC, key=len, reverse=True)}

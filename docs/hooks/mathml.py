@@ -61,9 +61,9 @@ class Formulas(Extension):
     """$...$ and $$...$$ in Markdown, as Git hosts read them."""
 
     def extendMarkdown(self, md: Markdown) -> None:
-        for name, pattern, display in (("displayed", DISPLAYED, "block"), ("inline", INLINE, "inline")):
+        for kind, pattern, display in (("displayed", DISPLAYED, "block"), ("inline", INLINE, "inline")):
             formula = Formula(pattern, md, display)
-            md.inlinePatterns.register(formula, f"mathml {name}", AFTER_CODE_BEFORE_ESCAPES + (display == "block"))
+            md.inlinePatterns.register(formula, f"mathml {kind}", AFTER_CODE_BEFORE_ESCAPES + (display == "block"))
 
 
 def on_config(config: Any) -> Any:

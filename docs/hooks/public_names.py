@@ -65,8 +65,8 @@ def names_of(module: str) -> list[str]:
     found = [
         name
         for name, value in vars(loaded).items()
-        if not name.startswith("_") and hasattr(value, "__doc__") and not type(value).__name__ == "module"
-        if package and _is_ours(value) or getattr(value, "__module__", None) == loaded.__name__
+        if not name.startswith("_") and hasattr(value, "__doc__") and type(value).__name__ != "module"
+        if (package and _is_ours(value)) or getattr(value, "__module__", None) == loaded.__name__
     ]
     return found
 

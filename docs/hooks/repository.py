@@ -21,7 +21,7 @@ def page_of(path: str, root: Path) -> str:
         return "index.md"
     if path in OWN_PAGES:
         return path
-    if path == "docs" or path.startswith("docs/") and not path.startswith(("docs/scripts", "docs/hooks")):
+    if path == "docs" or (path.startswith("docs/") and not path.startswith(("docs/scripts", "docs/hooks"))):
         page = posixpath.relpath(path, "docs")
         return posixpath.join(page, index_of(root / path)) if (root / path).is_dir() else page
     return f"source/{path}.md"
@@ -34,7 +34,7 @@ def index_of(folder: Path) -> str:
 def is_made(path: str, root: Path) -> bool:
     """Whether the site has this file or folder of the repository only if a page is made for it."""
     page = page_of(path, root)
-    return page.startswith("source/") or (root / path).is_dir() and not (root / "docs" / page).exists()
+    return page.startswith("source/") or ((root / path).is_dir() and not (root / "docs" / page).exists())
 
 
 def rewritten(markdown: str, page: str, origin: str, root: Path) -> str:
