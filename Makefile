@@ -4,7 +4,7 @@ BIN := .venv/bin
 SMOKE := tests/test_sampling.py tests/test_release.py tests/test_extras.py tests/reporting/test_report.py tests/study \
   tests/ledger/test_ledger.py tests/privacy/test_account.py tests/models/test_formula.py tests/models/test_numpyro.py
 
-.PHONY: demo test lint bench slow browser-test wheel test-all clean
+.PHONY: demo docs test lint bench slow browser-test wheel test-all clean
 
 demo: .venv/demo.stamp          ## fit a private logistic regression to real data
 	$(BIN)/dpmcmc demo --out demo-output
@@ -15,10 +15,10 @@ test: .venv/test.stamp          ## the quick test suite
 slow: .venv/test.stamp          ## the long statistical tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
-browser-test: .venv/browser.stamp  ## the report in Debian's Chromium, with axe-core; needs apt and npm
+browser-test: .venv/browser.stamp  ## the report and the site in Debian's Chromium, with axe-core; needs apt and npm
 	command -v chromium || (apt-get update && apt-get install --yes --no-install-recommends chromium)
 	test -f .venv/browser/node_modules/axe-core/axe.min.js || npm install --silent --no-audit --no-fund --prefix .venv/browser axe-core
-	DPMCMC_BROWSER=1 $(BIN)/python -m pytest tests/reporting/test_browser.py
+	DPMCMC_BROWSER=1 $(BIN)/python -m pytest tests/reporting/test_browser.py tests/test_site_browser.py
 
 wheel: .venv/build.stamp        ## wheel and sdist, in dist/
 	rm -rf dist
@@ -40,6 +40,9 @@ lint: .venv/test.stamp .venv/lint.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: .venv/docs.stamp          ## the documentation site, in site/: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 bench: .venv/test.stamp         ## speed against peers and bare passes; makes docs/results/speed.md
 	$(BIN)/python -m benchmarks
 
@@ -54,4 +57,4 @@ bench: .venv/test.stamp         ## speed against peers and bare passes; makes do
 	touch $@
 
 clean:
-	rm -rf .venv demo-output dist
+	rm -rf .venv demo-output dist site

@@ -1,6 +1,5 @@
 """The guides: their code runs, is as short as it says, and touches no frame."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -9,18 +8,10 @@ import pytest
 import dpmcmc as dp
 from dpmcmc.algorithms import ALGORITHMS
 from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
+from tests.pages import run_page
 from tests.scores.settings import few_simulated  # noqa: F401  (a fixture)
 
 GUIDES = Path(__file__).parents[1] / "docs" / "guides"
-
-
-def run_guide(name):
-    """All code blocks of a guide, one after another in one namespace; and the blocks."""
-    blocks = re.findall(r"```python\n(.*?)```", (GUIDES / name).read_text(), flags=re.S)
-    space = {"__name__": f"guide_{name.partition('.')[0]}"}
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"{name}, block {number}", "exec"), space)
-    return space, blocks
 
 
 def lines(block):
@@ -29,7 +20,7 @@ def lines(block):
 
 @pytest.mark.usefixtures("cheap_sampler")
 def test_a_model_family_in_sixty_lines():
-    space, blocks = run_guide("model-family.md")
+    space, blocks = run_page("docs/guides/model-family.md")
     assert len(lines(blocks[0])) <= 60
     assert space["release"].guarantee is not None
     assert space["release"].draws["theta"].shape[-1] == 2
@@ -37,7 +28,7 @@ def test_a_model_family_in_sixty_lines():
 
 def test_a_declared_table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    space, _ = run_guide("schema.md")
+    space, _ = run_page("docs/guides/schema.md")
     assert dp.Schema.load("schema.toml") == space["schema"]
     np.testing.assert_array_equal(space["columns"]["plan"], [2, 3, 4])
     assert "planted" not in space["refusal"]
@@ -50,7 +41,7 @@ def test_a_declared_table(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("few_simulated")
 def test_a_regression_by_formula(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    space, _ = run_guide("regression.md")
+    space, _ = run_page("docs/guides/regression.md")
     assert space["release"].guarantee is not None
     assert str(space["model"]) in (GUIDES / "regression.md").read_text()
     assert list(space["coefficients"].draws) == ["intercept", "age", "plan[basic]", "plan[full]", "age:income"]
@@ -65,14 +56,14 @@ def test_a_regression_by_formula(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_persons():
-    space, _ = run_guide("persons.md")
+    space, _ = run_page("docs/guides/persons.md")
     assert str(space["release"].guarantee) in (GUIDES / "persons.md").read_text()
     assert space["release"].settings["n"] == 8000
 
 
 @pytest.mark.usefixtures("few_simulated")
 def test_scikit_learn():
-    space, blocks = run_guide("scikit-learn.md")
+    space, blocks = run_page("docs/guides/scikit-learn.md")
     assert len(lines(blocks[0])) <= 12
     assert str(space["model"].release_.guarantee) in (GUIDES / "scikit-learn.md").read_text()
     assert space["model"].predict_proba(space["new"]).shape == (2, 2)
@@ -80,7 +71,7 @@ def test_scikit_learn():
 
 
 def test_a_blackjax_loop():
-    space, _ = run_guide("blackjax.md")
+    space, _ = run_page("docs/guides/blackjax.md")
     assert space["algorithm"].decisions == space["plan"].steps * space["plan"].chains
     assert space["infos"].is_paid.all()
     assert space["algorithm"].guarantee == space["plan"].guarantee
@@ -89,7 +80,7 @@ def test_a_blackjax_loop():
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_simulated")
 def test_a_numpyro_model():
-    space, _ = run_guide("numpyro.md")
+    space, _ = run_page("docs/guides/numpyro.md")
     assert space["release"].guarantee is not None
     assert str(space["model"]) in (GUIDES / "numpyro.md").read_text()
     assert list(space["sites"].draws) == ["slope", "sigma", "level"]
@@ -102,7 +93,7 @@ def test_a_numpyro_model():
 @pytest.mark.usefixtures("cheap_sampler")
 def test_a_ledger(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    space, _ = run_guide("ledger.md")
+    space, _ = run_page("docs/guides/ledger.md")
     assert list(space["ledger"].book.states().values()) == ["stored"] * 2
     assert space["ledger"].left < 0.01 * space["ledger"].spent
     assert dp.Release.load("first.npz").guarantee.epsilon <= 1.0
@@ -110,7 +101,7 @@ def test_a_ledger(tmp_path, monkeypatch):
 
 def test_an_algorithm_in_forty_lines(tmp_path):
     try:
-        space, blocks = run_guide("algorithm.md")
+        space, blocks = run_page("docs/guides/algorithm.md")
         assert "dp_laplace" in ALGORITHMS
     finally:
         ALGORITHMS.pop("dp_laplace", None)
@@ -125,5 +116,5 @@ def test_an_algorithm_in_forty_lines(tmp_path):
 
 @pytest.mark.slow
 def test_audits():
-    space, _ = run_guide("../audit.md")
+    space, _ = run_page("docs/audit.md")
     assert space["report"].passed

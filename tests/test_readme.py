@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.likelihood.settings import cheap_sampler  # noqa: F401  (a fixture)
+from tests.pages import python_of
 
 README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.S)
+BLOCKS = python_of("README.md")
 
 
 @pytest.mark.usefixtures("cheap_sampler")
