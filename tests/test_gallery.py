@@ -146,6 +146,7 @@ def test_the_change_points_proposal_is_symmetric(tmp_path):
         assert abs(go - back) < 4.5 * np.sqrt(go + back)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("seeded", "cheap_sampler")
 def test_mixture(tmp_path):
     space = ran("mixture", tmp_path, quick=True)
