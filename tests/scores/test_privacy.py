@@ -128,7 +128,7 @@ def answer(monkeypatch, expected=None):
     """Numbers in the place of noisy totals, the same for every data set; no record is looked at."""
     rng = np.random.default_rng(0)
 
-    def noisy(records, program, asked, key, unit):
+    def noisy(records, program, asked, key, unit, every=1):
         assert expected is None or records is expected
         counts = asked[-2] if np.ndim(asked[-2]) == 2 else None
         size = 128 if counts is None else counts.shape[0] * (counts.shape[1] + 1)

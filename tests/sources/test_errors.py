@@ -11,7 +11,8 @@ from dpmcmc.records import Refused
 from dpmcmc.records.batches import TableFiles
 from dpmcmc.sources import SourceError
 from dpmcmc.sources.files import probe
-from dpmcmc.sources.ray import Shard, _looked_up
+from dpmcmc.sources.ray import _looked_up
+from dpmcmc.sources.shards import Shard
 from tests.sources.layouts import MODEL, table
 
 SECRET = "Jane Roe"

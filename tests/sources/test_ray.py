@@ -10,7 +10,8 @@ from dpmcmc.mechanisms.totals import Program, RecordsFailed
 from dpmcmc.mechanisms.totals import total as total_over
 from dpmcmc.posterior import Posterior
 from dpmcmc.sources import SourceError
-from dpmcmc.sources.ray import LOOPBACK, Answer, OnRay, Shard, _ray, start_alone
+from dpmcmc.sources.ray import LOOPBACK, OnRay, _ray, start_alone
+from dpmcmc.sources.shards import Answer, Shard
 from tests.sources.layouts import MODEL, one_csv, one_parquet, table
 from tests.sources.test_contract import ASKED, EXPECTED, KEY, ROWS, SUMS
 

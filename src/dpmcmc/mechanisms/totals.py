@@ -61,14 +61,14 @@ class RecordsFailed(RuntimeError):
     """A function of the records raised, which must not happen; what it said is not passed on."""
 
 
-def total(records: Records, program: Program, arguments: Any) -> np.ndarray:
-    """Σ program over all records: private. If a program raises, because a function of the model did so on some record,
-    it is not said why: the reason may hold a record's values.
+def total(records: Records, program: Program, arguments: Any, every: int = 1) -> np.ndarray:
+    """Σ program over all records, or those of every so manieth block: private. If a program raises, because a function
+    of the model did so on some record, it is not said why: the reason may hold a record's values.
 
     Mistakes of types and shapes are raised as they are, and so is what a source says about itself.
     """
     try:
-        return records.total(program, arguments)
+        return records.total(program, arguments) if every == 1 else records.total(program, arguments, every)
     except SourceError:
         raise
     except Exception:
@@ -80,10 +80,13 @@ def total(records: Records, program: Program, arguments: Any) -> np.ndarray:
     )
 
 
-def noisy_total(records: Records, program: Program, arguments: Any, key: np.ndarray, unit: float) -> np.ndarray:
-    """``unit`` times (Σ program + discrete Gaussian noise): one release, paid for by the caller. Reads all records.
+def noisy_total(
+    records: Records, program: Program, arguments: Any, key: np.ndarray, unit: float, every: int = 1
+) -> np.ndarray:
+    """``unit`` times (Σ program + discrete Gaussian noise): one release, paid for by the caller. Reads all records, or
+    those of every so manieth block: which these are is public, so that replacing a record changes the sum by no more.
 
     Guarantee: that of :func:`~dpmcmc.mechanisms.noise.with_noise` for what the program gives. Noise is added here, in
     one process and after the sum, wherever the records are.
     """
-    return with_noise(key, total(records, program, arguments), unit)
+    return with_noise(key, total(records, program, arguments, every), unit)

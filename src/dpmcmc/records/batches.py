@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +20,29 @@ ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather
 
 
 class Rows(NamedTuple):
-    """Some rows of a table, as a table, and how many."""
+    """Some rows of a table: an Arrow batch, and how text in it is written, if it is text."""
 
-    table: File
-    number: int
+    batch: Any
+    text: CSV | None = None
+
+    @property
+    def number(self) -> int:
+        return self.batch.num_rows
+
+    @property
+    def table(self) -> File:
+        return open_rows([self.batch], self.text)
+
+    def cut(self, at: int) -> tuple[Rows, Rows]:
+        """The first ``at`` rows, and the others. Nothing is copied."""
+        return Rows(self.batch.slice(0, at), self.text), Rows(self.batch.slice(at), self.text)
+
+
+def joined_tables(parts: Sequence[Rows]) -> Iterator[tuple[File, int]]:
+    """Rows that follow each other as tables, one for all that are of the same types, and how many rows each has."""
+    for _, alike in groupby(parts, key=lambda one: (one.batch.schema, one.text is None)):
+        some = list(alike)
+        yield open_rows([one.batch for one in some], some[0].text), sum(one.number for one in some)
 
 
 @dataclass(frozen=True)
@@ -66,14 +87,24 @@ class TableFiles:
 
     def count(self) -> int | None:
         """How many rows there are, as far as files say so without being read."""
-        if any(self._kind(path) != "parquet" for path in self.files):
-            return None
-        rows: int | None = sum(self._parquet(path).metadata.num_rows for path in self.files)
-        return rows
+        return sum(self._counts.values()) if self.seekable else None
+
+    @property
+    def seekable(self) -> bool:
+        """Whether rows can be read without those before them."""
+        return all(self._kind(path) == "parquet" for path in self.files)
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        """Rows of Parquet files, by what their ends say."""
+        return {path: self._parquet(path).metadata.num_rows for path in self.files if self._kind(path) == "parquet"}
 
     def read(self, wanted: Sequence[str], first: int = 0) -> Iterator[Rows]:
         """Rows from number ``first`` on, of the columns ``wanted``."""
         for path in self.files:
+            if first and first >= self._counts.get(path, first + 1):
+                first -= self._counts[path]
+                continue
             skipped, batches = self._open(path, list(wanted), first)
             first -= skipped
             text = self._how(path) if self._kind(path) == "csv" else None
@@ -83,7 +114,7 @@ class TableFiles:
                     first -= batch.num_rows
                     continue
                 rows, first = batch.slice(first), 0
-                yield Rows(open_rows(rows, text), rows.num_rows)
+                yield Rows(rows, text)
 
     def _open(self, path: str, wanted: list[str], first: int) -> tuple[int, Iterator[Any]]:
         """Batches of a file from about row ``first`` on, and how many rows before them were passed over."""

@@ -84,13 +84,12 @@ class Amount(Column):
     def within(self, amounts: np.ndarray, missing: np.ndarray, neutral: float, name: str) -> np.ndarray:
         """The amounts within the bounds, the neutral one where they are missing."""
         low, high = self.bounds
-        outside = ~missing & ~((amounts >= low) & (amounts <= high))
-        if self.outside == REFUSE and outside.any():
+        if self.outside == REFUSE and np.any(~missing & ~((amounts >= low) & (amounts <= high))):
             raise RefusedValue(
                 f"column {name!r} has values outside its bounds, and its declaration refuses them: declare wider "
                 "bounds from public knowledge, or outside='clip' to move them to the bounds"
             )
-        return np.clip(np.where(missing, neutral, amounts), low, high)
+        return np.clip(np.where(missing, neutral, amounts) if missing.any() else amounts, low, high)
 
     def otherwise(self) -> str:
         return "moved to the bounds" if self.outside == "clip" else "refused"

@@ -144,9 +144,9 @@ def _words(separator: str) -> str:
     return SEPARATORS.get(separator, repr(separator))
 
 
-def open_rows(rows: Any, written: CSV | None = None) -> File:
-    """Some rows of a file, an Arrow batch, as a table: of text, if it says how that is ``written``."""
-    table = pyarrow().Table.from_batches([rows])
+def open_rows(rows: Sequence[Any], written: CSV | None = None) -> File:
+    """Some rows of files, Arrow batches, as a table: of text, if it says how that is ``written``."""
+    table = pyarrow().Table.from_batches(list(rows))
 
     def load(columns: Mapping[str, Column]) -> Any:
         if written is None:

@@ -20,7 +20,7 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import GaussianFilter, Spending
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores.vectors import Arguments, Vectors, curvatures, described
-from dpmcmc.sources import like
+from dpmcmc.sources import counted_of, like
 
 
 class Noisy(NamedTuple):
@@ -48,11 +48,16 @@ class Reader:
     def __init__(self, model: RaveledModel, posterior: Posterior, rule: GaussianFilter, keys: np.ndarray) -> None:
         if len(keys) < rule.most_releases:
             raise ValueError(f"{rule.most_releases} releases need as many keys, got {len(keys)}")
-        self.model, self.n = model, posterior.n
-        self._records, self._keys, self._spending = posterior.records, keys, Spending(rule)
+        self.model, self.every = model, 1
+        self._n, self._records, self._keys, self._spending = posterior.n, posterior.records, keys, Spending(rule)
 
     def __reduce__(self) -> Any:
         raise TypeError("a Reader holds private records and the keys of their noise, and cannot be copied or pickled")
+
+    @property
+    def n(self) -> int:
+        """How many records are read: all, or those of ``every`` so manieth block."""
+        return counted_of(self._n, self.types, self.every)
 
     @property
     def types(self) -> PyTree:
@@ -97,7 +102,7 @@ class Reader:
         total.check_dimension(width)
         key = self._pay(total.noise_multiplier)
         asked = (*map(np.asarray, arguments), np.float64(1 / clip), total.bound, total.unit)
-        values = noisy_total(self._records, _sum(self.model, vectors), asked, key, total.unit)
+        values = noisy_total(self._records, _sum(self.model, vectors), asked, key, total.unit, self.every)
         return Noisy(values[:width], total.std)
 
     def _counts(self, program: Program, arguments: Any, edges: np.ndarray, share: float) -> Noisy:
@@ -105,7 +110,7 @@ class Reader:
         table = Histograms.of_multiplier(columns, self._multiplier(share), self.relation)
         key = self._pay(table.noise_multiplier)
         asked = (*map(np.asarray, arguments), edges, table.weight)
-        values = noisy_total(self._records, program, asked, key, 1 / table.weight)
+        values = noisy_total(self._records, program, asked, key, 1 / table.weight, self.every)
         return Noisy(values.reshape(columns, bins), table.std)
 
     def _multiplier(self, share: float) -> float:

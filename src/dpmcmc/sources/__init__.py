@@ -1,7 +1,7 @@
 """Where records are, and the one thing that is done with them there: whole numbers of blocks of them are added up."""
 
 from dpmcmc.sources.arrays import Arrays
-from dpmcmc.sources.base import MOST_RECORDS, Records, SourceError, block_rows, is_records, like
+from dpmcmc.sources.base import MOST_RECORDS, Records, SourceError, block_rows, counted_of, is_records, like
 from dpmcmc.sources.files import Files
 from dpmcmc.sources.opening import opened, streamed
 from dpmcmc.sources.ray import OnRay
@@ -14,6 +14,7 @@ __all__ = [
     "Records",
     "SourceError",
     "block_rows",
+    "counted_of",
     "is_records",
     "like",
     "opened",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
-from dpmcmc.sources.base import Block, Local, PyTree, block_rows, filled
+from dpmcmc.sources.base import Block, Local, Maker, PyTree, block_rows, filled
 
 
 class Arrays(Local):
@@ -36,9 +37,9 @@ class Arrays(Local):
     def types(self) -> PyTree:
         return self._types
 
-    def blocks(self) -> Iterator[Block]:
-        for index in range(-(-self._n // self._rows)):
-            yield self.block(index)
+    def makers(self, every: int = 1) -> Iterator[Maker]:
+        for index in range(0, -(-self._n // self._rows), every):
+            yield partial(self.block, index)
 
     def block(self, index: int) -> Block:
         start, rows = index * self._rows, self._rows

@@ -16,12 +16,14 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from itertools import chain
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 import numpy as np
 
 PyTree = Any
+T = TypeVar("T")
 
 MOST_RECORDS = 10**11
 """Totals of so many whole numbers below 2^25.01 are below 2^62: with public terms of 2^62, 64 bits hold them."""
@@ -51,8 +53,11 @@ class Records(Protocol):
     def types(self) -> PyTree:
         """Shapes and types of one record, as ``jax.ShapeDtypeStruct``: public."""
 
-    def total(self, program: Program, arguments: PyTree = ()) -> np.ndarray:
-        """Σ ``program``(block, count, arguments) over all blocks, exactly: the same for every layout. Private."""
+    def total(self, program: Program, arguments: PyTree = (), every: int = 1) -> np.ndarray:
+        """Σ ``program``(block, count, arguments) over all blocks, exactly: the same for every layout. Private.
+
+        With ``every``, over blocks 0, every, 2·every, … alone: :func:`counted_of` them.
+        """
 
     def marks(self, key: str) -> tuple[str, ...]:
         """A keyed hash of every array, in order: the same for every layout."""
@@ -73,6 +78,13 @@ def block_rows(types: PyTree) -> int:
     size = sum(int(np.prod(leaf.shape, dtype=np.int64)) * leaf.dtype.itemsize for leaf in jax.tree.leaves(types))
     most = max(BLOCK_BYTES // max(size, 1), 1)
     return int(min(max(2 ** (most.bit_length() - 1), SMALLEST_BLOCK), LARGEST_BLOCK))
+
+
+def counted_of(n: int, types: PyTree, every: int = 1) -> int:
+    """How many of n records are in every so manieth block."""
+    rows = block_rows(types)
+    chosen = range(0, n, rows * every)  # where they begin
+    return len(chosen) * rows - max(chosen[-1] + rows - n, 0) if chosen else 0
 
 
 class Block(NamedTuple):
@@ -102,16 +114,21 @@ class Local(ABC):
     def types(self) -> PyTree: ...
 
     @abstractmethod
+    def makers(self, every: int = 1) -> Iterator[Maker]:
+        """Every so manieth block in order, each made when it is called for, on any thread. Private."""
+
     def blocks(self) -> Iterator[Block]:
         """All blocks in order. Private."""
+        for make in self.makers():
+            yield make()
 
-    def total(self, program: Program, arguments: PyTree = ()) -> np.ndarray:
-        """Σ ``program``(block, count, arguments) over all blocks, exactly. Private."""
-        return total_of(self.blocks(), program, arguments)
+    def total(self, program: Program, arguments: PyTree = (), every: int = 1) -> np.ndarray:
+        """Σ ``program``(block, count, arguments) over every so manieth block, exactly. Private."""
+        return total_of(self.makers(every), program, arguments)
 
     def marks(self, key: str) -> tuple[str, ...]:
-        found = [marks_of(block, key) for block in self.blocks()]
-        return joined(self.types, self.n, found, key)
+        found = each_of(self.makers(), lambda block: marks_of(block, key))
+        return joined(self.types, self.n, list(found), key)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n={self.n}, records not shown)"
@@ -120,41 +137,44 @@ class Local(ABC):
         raise TypeError(f"{type(self).__name__} holds private records and cannot be pickled; save the Release instead")
 
 
+Maker = Callable[[], Block]
+
 THREADS = min(2, os.cpu_count() or 1)
-"""That run programs: one reads or copies while another computes."""
+"""That make blocks and run programs on them; another reads ahead."""
 
 
-def total_of(blocks: Iterable[Block], program: Program, arguments: PyTree, threads: int = THREADS) -> np.ndarray:
-    """Σ program(block) on a few threads; while they compute, the next block is read, and not more."""
-    blocks = iter(blocks)
-    first, second = next(blocks, None), next(blocks, None)
-    if first is None:
-        raise SourceError("there are no records to add up")
-    if second is None:
-        return program(first.records, first.counted, arguments)
+def total_of(makers: Iterable[Maker], program: Program, arguments: PyTree, threads: int = THREADS) -> np.ndarray:
+    """Σ program(block), each block made where the program runs."""
     total: np.ndarray | None = None
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[np.ndarray]] = deque()
-
-        def add() -> None:
-            nonlocal total
-            one = waiting.popleft().result()
-            total = one if total is None else total + one
-
-        for block in _chained(first, second, blocks):
-            waiting.append(pool.submit(program, block.records, block.counted, arguments))
-            if len(waiting) > threads:
-                add()
-        while waiting:
-            add()
-    assert total is not None
+    for one in each_of(makers, lambda block: program(block.records, block.counted, arguments), threads):
+        total = one if total is None else total + one
+    if total is None:
+        raise SourceError("there are no records to add up")
     return total
 
 
-def _chained(first: Block, second: Block, others: Iterator[Block]) -> Iterator[Block]:
-    yield first
-    yield second
-    yield from others
+def each_of(makers: Iterable[Maker], function: Callable[[Block], T], threads: int = THREADS) -> Iterator[T]:
+    """``function(block)`` in order, on a few threads; while they are at work, what the next block is made of is read,
+    and not more."""
+    makers = iter(makers)
+    first, second = next(makers, None), next(makers, None)
+    if first is None:
+        return
+    if second is None:
+        yield function(first())
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[T]] = deque()
+        try:
+            for make in chain((first, second), makers):
+                waiting.append(pool.submit(lambda make=make: function(make())))  # type: ignore[misc]
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for left in waiting:
+                left.cancel()
 
 
 def marks_of(block: Block, key: str) -> list[bytes]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpmcmc.records.batches import ROWS, Rows
 from dpmcmc.records.cells import RefusedValue, guarded
-from dpmcmc.records.files import File, open_rows
+from dpmcmc.records.files import File
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,10 @@ class Dataset:
     def header(self) -> File:
         return File(list(self.names), None, lambda columns: {})
 
+    @property
+    def seekable(self) -> bool:
+        return True
+
     def count(self) -> int:
         return sum(self.counts)
 
@@ -50,4 +54,4 @@ class Dataset:
                 continue
             table, first = ray.get(reference).select(list(wanted)).slice(first), 0
             for batch in table.to_batches(ROWS):
-                yield Rows(open_rows(batch), batch.num_rows)
+                yield Rows(batch)

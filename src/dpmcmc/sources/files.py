@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
 from dpmcmc.records import RefusedValue
-from dpmcmc.records.batches import Rows, TableFiles
+from dpmcmc.records.batches import Rows, TableFiles, joined_tables
 from dpmcmc.records.columns import Column
 from dpmcmc.records.files import File
-from dpmcmc.sources.base import Block, Local, PyTree, SourceError, block_rows, filled, marks_of
+from dpmcmc.sources.base import Block, Local, Maker, PyTree, SourceError, block_rows, counted_of, filled, marks_of
+from dpmcmc.sources.datasets import Dataset
 from dpmcmc.sources.encoding import Encode, encoded
-
-PROBE = 64  # rows, to see what records look like
 
 CHANGED = (
     "the files have changed since they were first read: nothing can be said about a mixture of old and new records. "
@@ -48,7 +48,8 @@ class Files(Local):
         self.wanted, self._types = probe(self.tables, encode)
         self._n = self.tables.count()
         self._key = secrets.token_hex(32)
-        self._seen: list[bytes] | None = None  # a hash of every block, from the first pass
+        self._seen: dict[int, bytes] = {}  # a hash of every block, from when it was first read
+        self._whole = False  # whether all were
 
     @property
     def n(self) -> int:
@@ -61,17 +62,25 @@ class Files(Local):
     def types(self) -> PyTree:
         return self._types
 
-    def blocks(self) -> Iterator[Block]:
-        seen, n = [], 0
-        for index, block in enumerate(encoded_blocks(self.tables, self.wanted, self.encode, self._types)):
-            seen.append(b"".join(marks_of(block, self._key)))
-            if self._seen is not None and (index >= len(self._seen) or seen[-1] != self._seen[index]):
-                raise SourceError(CHANGED)
-            n += block.counted
-            yield block
-        if (self._seen is not None and len(seen) != len(self._seen)) or self._n not in (None, n):
+    def makers(self, every: int = 1) -> Iterator[Maker]:
+        if every > 1 and not self._whole:
+            self.total(_nothing)  # what is seen later is compared with it
+        read = 0
+        for index, parts in raw_blocks(self.tables, self.wanted, self._types, every=every):
+            read += sum(part.number for part in parts)
+            yield partial(self._made, index, parts)
+        if self._n is not None and read != counted_of(self._n, self._types, every):
             raise SourceError(CHANGED)
-        self._seen, self._n = seen, n
+        if every == 1:
+            self._n, self._whole = read, True
+
+    def _made(self, index: int, parts: list[Rows]) -> Block:
+        """A block, which is what it was when it was first read."""
+        block = encoded_block(parts, self.encode, self._types)
+        mark = b"".join(marks_of(block, self._key))
+        if self._seen.setdefault(index, mark) != mark:
+            raise SourceError(CHANGED)
+        return block
 
     def __repr__(self) -> str:
         number = "not counted yet" if self._n is None else f"n={self._n}"
@@ -100,36 +109,58 @@ def probe(tables: TableFiles, encode: Encode) -> tuple[list[str], PyTree]:
     return list(asked), types
 
 
-def encoded_blocks(
-    tables: TableFiles, wanted: list[str], encode: Encode, types: PyTree, first: int = 0
-) -> Iterator[Block]:
-    """Blocks from number ``first`` on, encoded a batch of rows at a time."""
-    rows, parts, held = block_rows(types), [], 0
+def raw_blocks(
+    tables: TableFiles | Dataset,
+    wanted: list[str],
+    types: PyTree,
+    first: int = 0,
+    last: int | None = None,
+    every: int = 1,
+) -> Iterator[tuple[int, list[Rows]]]:
+    """Blocks from number ``first`` up to ``last``, as rows that are not encoded yet, with their numbers.
+
+    With ``every``, those whose number it divides; the others are not read, where files can do without.
+    """
+    rows = block_rows(types)
+    if every > 1 and tables.seekable:
+        for index in range(-(-first // every) * every, _end(tables, rows) if last is None else last, every):
+            found = next(raw_blocks(tables, wanted, types, index, index + 1), None)
+            if found is not None:
+                yield found
+        return
+    index, parts, held = first, list[Rows](), 0
     for batch in tables.read(wanted, first * rows):
-        parts.append(_encoded(batch, encode, types))
+        if index == last:
+            return
+        parts.append(batch)
         held += batch.number
         while held >= rows:
-            whole = _joined(parts)
-            yield Block(_cut(whole, 0, rows), rows)
             held -= rows
-            parts = [_cut(whole, rows, None)] if held else []
-    if held:
-        yield Block(filled(_joined(parts), rows), held)
+            here, rest = parts[-1].cut(parts[-1].number - held)
+            if index % every == 0:
+                yield index, [*parts[:-1], here]
+            index, parts = index + 1, [rest] if held else []
+            if index == last:
+                return
+    if held and index % every == 0:
+        yield index, parts
 
 
-def _encoded(batch: Rows, encode: Encode, types: PyTree) -> PyTree:
-    records = encoded(encode, batch.table)
-    found = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), records)
-    if found != types or any(len(leaf) != batch.number for leaf in jax.tree.leaves(records)):
-        raise SourceError(
-            "encode must give one record for each row of a table, and records of the same types for every table"
-        )
-    return records
+def _end(tables: TableFiles | Dataset, rows: int) -> int:
+    return -(-(tables.count() or 0) // rows)
 
 
-def _joined(parts: list[PyTree]) -> PyTree:
-    return parts[0] if len(parts) == 1 else jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-
-
-def _cut(records: PyTree, start: int, stop: int | None) -> PyTree:
-    return jax.tree.map(lambda leaf: leaf[start:stop], records)
+def encoded_block(parts: list[Rows], encode: Encode, types: PyTree) -> Block:
+    """The records of a block, filled up."""
+    made, counted = [], 0
+    for table, number in joined_tables(parts):
+        records = encoded(encode, table)
+        found = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), records)
+        if found != types or any(len(leaf) != number for leaf in jax.tree.leaves(records)):
+            raise SourceError(
+                "encode must give one record for each row of a table, and records of the same types for every table"
+            )
+        made.append(records)
+        counted += number
+    whole = made[0] if len(made) == 1 else jax.tree.map(lambda *leaves: np.concatenate(leaves), *made)
+    return Block(filled(whole, block_rows(types)), counted)

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 
-from dpmcmc.records import Refused, RefusedType, RefusedValue
+from dpmcmc.records import RefusedType, RefusedValue
 from dpmcmc.records.batches import TableFiles
-from dpmcmc.sources.base import (
-    MARK_BYTES,
-    Block,
-    Program,
-    PyTree,
-    SourceError,
-    block_rows,
-    joined,
-    marks_of,
-    total_of,
-)
+from dpmcmc.sources.base import Program, PyTree, SourceError, block_rows, joined
 from dpmcmc.sources.datasets import Dataset
 from dpmcmc.sources.encoding import Encode
-from dpmcmc.sources.files import CHANGED, encoded_blocks, probe
+from dpmcmc.sources.files import CHANGED, probe
+from dpmcmc.sources.shards import Answer, Shard, fixed
 
 ATTEMPTS = 4
 """Times that one shard is read in a pass, if its actors are lost."""
@@ -38,81 +28,6 @@ UNANSWERED = "an actor could not answer; see its log on the machine that it ran 
 
 FIXED: dict[str, type[Exception]] = {one.__name__: one for one in (SourceError, RefusedValue, RefusedType)}
 """Errors in fixed words, by name."""
-
-
-class Answer(NamedTuple):
-    """All that leaves an actor: whole numbers, or keyed hashes of blocks; and a keyed hash of what was read.
-
-    Or why there is nothing: the fixed message of a refusal, as in :mod:`dpmcmc.records`, or none where a program
-    failed, because what it said may hold a record.
-    """
-
-    whole: np.ndarray | None = None
-    marks: list[list[bytes]] | None = None
-    seen: bytes = b""
-    refused: tuple[str, str] | None = None
-
-
-class Shard:
-    """Blocks ``first`` up to ``last`` of a table, in the memory of one actor."""
-
-    def __init__(self, what: Any, blocks: tuple[int, int], secret: str, hold: bool) -> None:
-        self.tables, self.wanted, self.encode, self.types = what
-        self.first, self.last = blocks
-        self.secret, self.hold = secret, hold
-        self._programs: dict[str, Program] = {}
-        self._held: list[Block] | None = None
-        self._seen = b""
-
-    def total(self, name: str, program: list[Any], arguments: PyTree) -> Answer:
-        """Σ program over the shard. ``program`` is a reference to it, looked up when it is new: compiled once."""
-        import ray
-
-        if name not in self._programs:
-            self._programs[name] = ray.get(program[0])
-        return self._answered(lambda blocks: Answer(total_of(blocks, self._programs[name], arguments, threads=1)))
-
-    def marks(self, key: str) -> Answer:
-        return self._answered(lambda blocks: Answer(marks=[marks_of(block, key) for block in blocks]))
-
-    def _answered(self, read: Callable[[Iterator[Block]], Answer]) -> Answer:
-        try:
-            return read(self._blocks())._replace(seen=self._seen)
-        except _Refused as refusal:
-            return Answer(refused=refusal.what)
-        except Exception:
-            return Answer(refused=("RuntimeError", "a program failed on a block of records"))
-
-    def _blocks(self) -> Iterator[Block]:
-        if self._held is not None:
-            yield from self._held
-            return
-        held, digest = [], hashlib.blake2b(key=bytes.fromhex(self.secret), digest_size=MARK_BYTES)
-        for block in self._read():
-            digest.update(b"".join(marks_of(block, self.secret)))
-            if self.hold:
-                held.append(block)
-            yield block
-        self._seen = digest.digest()
-        if self.hold:
-            self._held = held
-
-    def _read(self) -> Iterator[Block]:
-        found = encoded_blocks(self.tables, self.wanted, self.encode, self.types, self.first)
-        for _ in range(self.first, self.last):
-            try:
-                block = next(found, None)
-            except Exception as error:
-                raise _Refused(_fixed(error)) from None
-            if block is None:
-                return
-            yield block
-
-
-class _Refused(Exception):
-    def __init__(self, what: tuple[str, str]) -> None:
-        super().__init__()
-        self.what = what
 
 
 class OnRay:
@@ -157,16 +72,16 @@ class OnRay:
     def types(self) -> PyTree:
         return self._types
 
-    def total(self, program: Program, arguments: PyTree = ()) -> np.ndarray:
-        """Σ program over all blocks, each where it is. Private."""
+    def total(self, program: Program, arguments: PyTree = (), every: int = 1) -> np.ndarray:
+        """Σ program over every so manieth block, each where it is. Private."""
         if id(program) not in self._programs:
             if len(self._programs) >= MOST_PROGRAMS:
                 self._programs.clear()
             self._programs[id(program)] = (program, secrets.token_hex(8), self._ray.put(program))
         _, name, reference = self._programs[id(program)]
         given = jax.tree.map(np.asarray, arguments)
-        answers = self._asked(lambda actor: actor.total.remote(name, [reference], given))
-        return np.asarray(sum(answer.whole for answer in answers), np.int64)  # type: ignore[misc]
+        answers = self._asked(lambda actor: actor.total.remote(name, [reference], given, every))
+        return np.asarray(sum(answer.whole for answer in answers if answer.whole is not None), np.int64)
 
     def marks(self, key: str) -> tuple[str, ...]:
         answers = self._asked(lambda actor: actor.marks.remote(key))
@@ -230,14 +145,7 @@ def _looked_up(tables: Any, encode: Encode) -> Any:
         number = tables.count()
         return wanted, types, sum(rows.number for rows in tables.read(wanted)) if number is None else number
     except Exception as error:
-        return Answer(refused=_fixed(error))
-
-
-def _fixed(error: Exception) -> tuple[str, str]:
-    """An error in fixed words, which may leave an actor: that of a table, or none of its own."""
-    if isinstance(error, SourceError | Refused):
-        return type(error).__name__, str(error)
-    return SourceError.__name__, "an actor could not read its part of the table"
+        return Answer(refused=fixed(error))
 
 
 def is_dataset(data: Any) -> bool:
