@@ -163,7 +163,8 @@ _AT_ONCE = 20_000
 def _noisy(keys: Array, whole: Array, unit: float) -> Array:
     def one(key: Array) -> Array:
         words = stream.words(key, whole.size * int(np.prod(WORDS))).reshape(whole.size, *WORDS)
-        return (whole + discrete_gaussian(words)).astype(jnp.float64) * unit
+        answer: Array = (whole + discrete_gaussian(words)).astype(jnp.float64) * unit
+        return answer
 
     noisy: Array = jax.vmap(one)(keys)
     return noisy

@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
     @property
     def number(self) -> int:
-        return self.batch.num_rows
+        return int(self.batch.num_rows)
 
     @property
     def table(self) -> File:
