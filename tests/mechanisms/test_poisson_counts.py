@@ -5,11 +5,13 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from randomgen import ChaCha
 from scipy.stats import chisquare
 
 from dpmcmc.mechanisms import stream
-from dpmcmc.mechanisms.poisson_counts import LAW_ERROR, count_table, indices
+from dpmcmc.mechanisms.poisson_counts import LAW_ERROR, count_table, places
 from dpmcmc.randomness import RandomSource
 
 
@@ -65,8 +67,17 @@ def test_draws_have_the_law_of_the_table():
 def test_indices_are_the_high_half_of_the_product(n):
     words = np.append(RandomSource(2).random_words("index", (2000,)), np.array([0, 2**64 - 1], np.uint64))
     with jax.enable_x64(True):
-        drawn = np.asarray(indices(jnp.asarray(words), n))
-    assert drawn.tolist() == [int(word) * n >> 64 for word in words]
+        index, rest = map(np.asarray, places(jnp.asarray(words), n))
+    assert index.tolist() == [int(word) * n >> 64 for word in words]
+    assert rest.tolist() == [int(word) * n % 2**64 for word in words]
+
+
+@given(st.integers(1, 50), st.integers(0, 2**8), st.integers(0, 49))
+def test_an_index_and_its_rest_are_independent_up_to_a_word(n, least, index):
+    """All words enumerated, of 8 bits: #{word: ⌊word·n/2⁸⌋ = i, word·n mod 2⁸ ≥ t} is (2⁸ − t)/n up to one."""
+    index = index % n
+    found = sum(word * n >> 8 == index and word * n % 2**8 >= least for word in range(2**8))
+    assert abs(found - (2**8 - least) / n) < 1
 
 
 def test_too_large_a_batch_is_refused():

@@ -87,7 +87,7 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
             later, accepted = jax.lax.map(
                 lambda given: kernel.decide(given[0], posterior, *given[1:]),
                 (step_words, now, moves),
-                batch_size=at_once,
+                batch_size=at_once if at_once > 1 else None,
             )
             now = jax.tree.map(lambda new, old: jnp.where(runs, new, old), later, now)
             alive = alive & (pays | (index >= todo))

@@ -71,7 +71,10 @@ def count_table(mean: float) -> CountTable:
     return CountTable(mode - len(down), high, low)
 
 
-def indices(bits: Array, n: int) -> Array:
-    """Uniform indices 0..n−1 from 64-bit words: ⌊bits·n/2⁶⁴⌋. Each has probability 1/n up to 2⁻⁶⁴; n < 2³¹."""
+def places(bits: Array, n: int) -> tuple[Array, Array]:
+    """Uniform indices 0..n−1 from 64-bit words, ⌊bits·n/2⁶⁴⌋, and what is left, bits·n mod 2⁶⁴; n < 2³¹.
+
+    An index comes with a rest of at least t with probability (1 − t/2⁶⁴)/n up to 2⁻⁶⁴, for every t.
+    """
     low = (bits & 0xFFFFFFFF) * n
-    return (((bits >> 32) * n + (low >> 32)) >> 32).astype(jnp.int32)
+    return (((bits >> 32) * n + (low >> 32)) >> 32).astype(jnp.int32), bits * jnp.uint64(n)

@@ -19,16 +19,18 @@ from jax import Array
 KEY_SHAPE = (4,)
 """Secret 64-bit words that a stream starts from."""
 
+WORDS_OF_BLOCK = 8
+
 _CONSTANT = np.frombuffer(b"expand 32-byte k", "<u4")
 _COLUMNS = ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15))
 _DIAGONALS = ((0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14))
 
 
-def words(key: Array, count: int) -> Array:
-    """``count`` uniform 64-bit words from the secret ``key`` (four of them)."""
-    blocks = -(-count // 8)
+def words(key: Array, count: int, first: Array | int = 0) -> Array:
+    """``count`` uniform 64-bit words from the secret ``key`` (four of them), from block ``first`` of the stream on."""
+    blocks = -(-count // WORDS_OF_BLOCK)
     halves = [half.astype(jnp.uint32) for word in key for half in (word, word >> 32)]
-    counter = jnp.arange(blocks, dtype=jnp.uint32)
+    counter = jnp.uint32(first) + jnp.arange(blocks, dtype=jnp.uint32)
     start = tuple(jnp.broadcast_to(jnp.uint32(x), (blocks,)) for x in (*_CONSTANT, *halves, counter, 0, 0, 0))
     end = jax.lax.fori_loop(0, 10, lambda _, state: _double_round(state), start)
     block = [(x + y).astype(jnp.uint64) for x, y in zip(start, end, strict=True)]

@@ -115,14 +115,14 @@ def test_the_statistic_is_the_sum_over_what_was_kept(n, temperature):
         posterior = Posterior(MODEL, jnp.asarray(records), temperature)
         statistics = jax.jit(jax.vmap(lambda b: test.log_ratio(b, posterior, 0, 1, jnp.float64(0.7))))(bits)
         batches = jax.jit(jax.vmap(lambda b: test.records_read(b, n)))(bits)
-        streams = jax.jit(jax.vmap(lambda key: stream.words(key, 2 + 2 * setting.slots)))(bits["batch"])
+        streams = jax.jit(jax.vmap(lambda key: stream.words(key, 8 + setting.slots)))(bits["batch"])
         for t, batch, secret in zip(*map(np.asarray, (statistics, batches, streams)), strict=True):
             words, total, kept = [int(word) for word in secret], 0.7, 0
             for slot in range(batch):
-                i = words[2 + 2 * slot] * n >> 64
+                i, rest = divmod(words[8 + slot] * n, 2**64)
                 change = temperature * (records[i, 1] - records[i, 0])
                 phi = (0.2 - np.clip(change, -0.2, 0.2)) / 2
-                if words[3 + 2 * slot] / 2**64 >= (0.2 - phi) / (a + 0.2):
+                if rest / 2**64 >= (0.2 - phi) / (a + 0.2):
                     total, kept = total + np.log((a + 0.2 - phi) / (a + phi)), kept + 1
             assert kept <= batch <= setting.slots
             assert abs(t - total) < 1e-6

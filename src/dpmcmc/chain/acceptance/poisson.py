@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpmcmc.arguments import positive
 from dpmcmc.chain.acceptance.base import Decision, RandomWords
-from dpmcmc.chain.acceptance.minibatch import records_at
+from dpmcmc.chain.acceptance.minibatch import batch_log_ratios
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.mechanisms import coin, stream
-from dpmcmc.mechanisms.poisson_counts import LAW_ERROR, CountTable, count_table, indices
+from dpmcmc.mechanisms.poisson_counts import LAW_ERROR, CountTable, count_table, places
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, PoissonBarkerBit
@@ -23,6 +25,9 @@ LEVELS = 2**24
 
 CLAMP = 100.0
 """The statistic is clamped to ±CLAMP, where logistic differs from 0 or 1 by 2⁻¹⁴⁴."""
+
+TILE = 2**12
+"""Slots worked on together."""
 
 LEAST_RATE = 0.7072
 """Least rate over n·bound: from 1/√2 on the costliest record is the extreme one, in every slot."""
@@ -87,13 +92,18 @@ class PoissonBarker:
         self, random_words: RandomWords, posterior: Posterior, here: PyTree, there: PyTree, public: Array
     ) -> Array:
         """t = Σ_kept w(φᵢ) + public, clamped: a whole number of units. Private."""
-        setting = self._setting(posterior.n)
-        words = stream.words(random_words["batch"], 2 + 2 * setting.slots)
-        drawn = jnp.arange(setting.slots) < setting.table.draw(words[:2])
-        index = indices(words[2::2], posterior.n)
-        level = self._level(_log_ratios(posterior, here, there, index) * posterior.temperature)
-        kept = drawn & (words[3::2] >= setting.drop(level))
-        total = jnp.sum(jnp.where(kept, setting.weight(level), 0))
+        setting, key = self._setting(posterior.n), random_words["batch"]
+        drawn, ratios = setting.table.draw(stream.words(key, 2)), _log_ratios(posterior, here, there, setting.slots)
+
+        def tile(number: Array) -> Array:
+            """What a tile's slots add: few enough that words, records and levels stay in the cache."""
+            first = number * TILE
+            index, rest = places(stream.words(key, TILE, 1 + number * (TILE // stream.WORDS_OF_BLOCK)), posterior.n)
+            level = self._level(ratios(index) * posterior.temperature)
+            kept = (first + jnp.arange(TILE) < drawn) & (rest >= setting.drop(level))
+            return jnp.sum(jnp.where(kept, setting.weight(level), 0))
+
+        total = jnp.sum(jax.lax.map(tile, jnp.arange(-(-setting.slots // TILE))))
         return setting.statistic(total, public)
 
     def decide(
@@ -172,7 +182,7 @@ class _Setting:
         (a + m) z² ((z − 1)·keep + 2z·weight) + law/rarest, z = 1 + m/a; docs/theory/poisson.md.
         """
         z = 1 + self.m / self.a
-        keep = 2 * self.n * 2.0**-64 + z * 2.0**-49  # index and thinning, relative
+        keep = z * (2 * self.n * 2.0**-64 + 2.0**-49)  # index and thinning, relative
         weight = self.unit / 2 + self.largest_weight * 2.0**-49
         batch = 1.01 * (self.a + self.m) * z**2 * ((z - 1) * keep + 2 * z * weight)
         return batch + 2 * LAW_ERROR / coin.RAREST
@@ -185,10 +195,9 @@ def probabilities(t: Array) -> tuple[Array, Array]:
     return jnp.where(t >= 0, likely, rare), jnp.where(t >= 0, rare, likely)
 
 
-def _log_ratios(posterior: Posterior, here: PyTree, there: PyTree, index: Array) -> Array:
-    """log p(x|θ') − log p(x|θ) of the drawn records; of all records first where that is less work."""
-    few = len(index) < posterior.n
-    data = records_at(posterior.data, index) if few else posterior.data
-    drawn = Posterior(posterior.model, data, posterior.temperature)
-    ratios = drawn.record_log_likelihoods(there) - drawn.record_log_likelihoods(here)
-    return ratios if few else ratios[index]
+def _log_ratios(posterior: Posterior, here: PyTree, there: PyTree, slots: int) -> Callable[[Array], Array]:
+    """log p(x|θ') − log p(x|θ) of drawn records; of all records first where that is less work."""
+    if slots < posterior.n:
+        return lambda index: batch_log_ratios(posterior, index, here, there)
+    ratios = posterior.record_log_likelihoods(there) - posterior.record_log_likelihoods(here)
+    return lambda index: ratios[index]
