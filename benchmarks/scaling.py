@@ -2,10 +2,10 @@
 
     python -m benchmarks.scaling [--records 300000 1200000 5000000] [--actors 1 2 4] [--rounds 3]
 
-A pass over n records by a actors on c cores takes t0 + t1·a + m/r, where m is n/c, or what the largest shard has if that
-is more (n/a for shards of many blocks); a run of the default takes its passes,
-which are counted as it makes them, and work w that no record enters. Least squares of relative errors over all runs,
-each the fastest of its rounds; every run is predicted by a model that was fitted to the others. Writes
+A pass over n records by a actors on c cores takes t0 + t1·a + m/r, where m is n/c, or what the largest shard has if
+that is more (n/a for shards of many blocks). A run of the default takes its passes, which are counted as it makes
+them, and work w that no record enters. Least squares of relative errors over all runs, each the fastest of its rounds;
+every run is predicted by a model that was fitted to the others. Writes
 benchmarks/results/scaling/cost.json and the table of docs/scaling.md. Meant for a machine that does nothing else.
 """
 
