@@ -4,7 +4,7 @@ BIN := .venv/bin
 SMOKE := tests/test_sampling.py tests/test_release.py tests/test_extras.py tests/reporting/test_report.py tests/study \
   tests/ledger/test_ledger.py tests/privacy/test_account.py tests/models/test_formula.py tests/models/test_numpyro.py
 
-.PHONY: demo docs test lint bench slow browser-test wheel test-all clean
+.PHONY: demo docs test lint bench bench-scaling slow browser-test wheel test-all clean
 
 demo: .venv/demo.stamp          ## fit a private logistic regression to real data
 	$(BIN)/dpmcmc demo --out demo-output
@@ -45,6 +45,10 @@ docs: .venv/docs.stamp          ## the documentation site, in site/: open site/i
 
 bench: .venv/test.stamp         ## speed against peers and bare passes; makes docs/results/speed.md
 	$(BIN)/python -m benchmarks
+
+bench-scaling: .venv/test.stamp ## the cost of runs on Ray, and what it predicts; makes a part of docs/scaling.md
+	$(BIN)/python -m pip install --quiet --editable ".[ray]"
+	$(BIN)/python -m benchmarks.scaling
 
 .venv/test.stamp: pyproject.toml experiments/pyproject.toml
 	test -d .venv || $(PYTHON) -m venv .venv

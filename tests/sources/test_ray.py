@@ -181,6 +181,40 @@ def test_releases_are_identical_for_any_number_of_actors(method, tmp_path):
         assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
 
+@pytest.mark.parametrize("actors", [1, 2, 4])
+def test_chains_and_fits_are_identical_for_any_number_of_actors(actors, tmp_path):
+    """Over four blocks."""
+    rows = table(250_000, seed=5)
+    source, here = OnRay(one_parquet(tmp_path, rows), MODEL.encode, actors=actors), MODEL.encode(rows)
+    chain = dp.Chain(dp.dp_barker(step=0.02, clip=0.1), warmup=0)
+    chains = [
+        dp.sample(MODEL, data, 20.0, 1e-7, method=chain, draws=10, seed=1, progress=False) for data in (source, here)
+    ]
+    assert all(np.array_equal(chains[0].draws[name], chains[1].draws[name]) for name in chains[1].draws)
+    fits = [dp.dpvi(MODEL, data, 1.0, 1e-7, steps=5, seed=2) for data in (source, here)]
+    assert np.array_equal(fits[0].mean, fits[1].mean)
+    assert np.array_equal(fits[0].root, fits[1].root)
+
+
+@pytest.mark.parametrize("hold", [True, False])
+def test_some_blocks_are_the_same_for_any_number_of_actors(hold, tmp_path):
+    """Against sums by NumPy over the rows of those blocks; also where an actor has none, or is new."""
+    rows = table(250_000, seed=6)
+    path, encoded = one_parquet(tmp_path, rows), MODEL.encode(rows)
+
+    def whole(block, count, asked):
+        return np.append(count, np.sum(np.rint(1000 * block["x"][:count]).astype(np.int64) - asked, axis=0))
+
+    for actors in (1, 3):
+        source = OnRay(path, MODEL.encode, actors=actors, hold=hold)
+        for every in (3, 1, 2, 5):
+            chosen = (np.arange(250_000) // 65_536) % every == 0
+            expected = whole({"x": encoded["x"][chosen]}, int(chosen.sum()), 7).tolist()
+            assert source.total(whole, 7, every).tolist() == expected
+        ray.kill(source._actors[-1])
+        assert source.total(whole, 7, every).tolist() == expected
+
+
 @pytest.mark.parametrize("method", [dp.LikelihoodRelease(), dp.ScoreRelease()], ids=["likelihood", "scores"])
 def test_an_actor_lost_in_every_stage_changes_nothing(method, tmp_path):
     """The same release for the same seed; without one and with a ledger, one charge. A lost actor costs seconds."""

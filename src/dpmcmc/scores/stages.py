@@ -8,8 +8,6 @@ and the last one's surprise is part of the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -35,6 +33,8 @@ CURVATURE_OF_SCOUT, CURVATURE_OF_APPROACH = (0.12, 0.006, 0.03), (0.06, 0.01, 0.
 MOST_SCOUTS = 6
 SOME, LEAST_SHARE, NOISE_OF_SOME = 2**21, 1 / 64, 1e-3
 """Scouts read so many records at least, such a share, and as many as make their noise this small beside the number."""
+
+OVER_SOME = 4  # scouts over some records, of the most; the others are for all, where those were misled
 
 ENOUGH_LEFT = 0.5  # of μ², below which no scout is sent
 BLIND_SCOUTS, BLIND_SCOUT = 9, (0.02, 0.03)
@@ -116,33 +116,47 @@ class Stages:
         most, shares = MOST_SCOUTS, SCOUT
         if self.foresight.blind:
             most, shares = BLIND_SCOUTS, BLIND_SCOUT
-        with self._some_records(shares[1]):
-            for _ in range(most):
-                before = self.state
-                self.state = self._moved(self.state, shares, CURVATURE_OF_SCOUT)
-                if self._settled(before, self.state) or self.reader.left < ENOUGH_LEFT:
-                    break
-            self.state = self._moved(self.state, self._of_left(APPROACH), CURVATURE_OF_APPROACH)
+        every, begin = self._every(shares[1]), self.state
+        if every == 1:
+            self._scouts(most, shares)
+            self._approach()
+        elif not self._led_by_some(every, shares):
+            self.state = replace(begin, surprises=self.state.surprises)
+            self._scouts(most - OVER_SOME, shares)
+            self._approach()
         self.state = self._moved(self.state, self._of_left(FIRST_HALF))
         self.state = self._moved(self.state, self._of_left(LAST))
 
-    @contextmanager
-    def _some_records(self, share: float) -> Iterator[None]:
-        """Scouts and the approach read some blocks of the records, evenly spread, where those are enough: public.
+    def _scouts(self, most: int, shares: tuple[float, float]) -> None:
+        for _ in range(most):
+            before = self.state
+            self.state = self._moved(self.state, shares, CURVATURE_OF_SCOUT)
+            if self._settled(before, self.state) or self.reader.left < ENOUGH_LEFT:
+                break
 
-        What their sums say is of these records alone, so it is not kept; only where they lead, and the information.
-        """
+    def _approach(self) -> None:
+        self.state = self._moved(self.state, self._of_left(APPROACH), CURVATURE_OF_APPROACH)
+
+    def _every(self, share: float) -> int:
+        """Scouts read every so manieth block, where the records of those are enough: public."""
         enough = max(SOME, LEAST_SHARE * self.n, self.reader.noise / np.sqrt(share) / NOISE_OF_SOME)
-        every = 1 if self.foresight.blind else int(self.n // enough)
-        if every < 2:
-            yield
-            return
+        return 1 if self.foresight.blind else max(int(self.n // enough), 1)
+
+    def _led_by_some(self, every: int, shares: tuple[float, float]) -> bool:
+        """Scouts over some blocks, and the approach from where they lead, over all; whether that was near.
+
+        Their sums are of other records, so they are not kept; the information is learnt again, of all.
+        """
         self._read(every)
         try:
-            yield
+            self._scouts(OVER_SOME, shares)
+        except (np.linalg.LinAlgError, ArithmeticError):
+            return False
         finally:
             self._read(1)
-            self.state = replace(self.state, sums=())
+        self.state = replace(self.state, sums=())
+        self._approach()
+        return self._distance(self.state) < NEAR
 
     def _read(self, every: int) -> None:
         self.reader.every = every
