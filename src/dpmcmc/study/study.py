@@ -133,7 +133,7 @@ def versions() -> dict[str, str]:
 def _table(places: Places, folder: Path, path: str, how: dict[str, Any]) -> Path | CSV:
     file = folder / path
     if how:
-        with mistakes_at(places, ("csv",), "separator, decimal, encoding, missing"):
+        with mistakes_at(places, ("csv",), "separator, decimal, encoding, missing, dates"):
             return CSV(file, **how)
     if file.suffix.lower() not in (".csv", ".parquet"):
         raise places.error(
