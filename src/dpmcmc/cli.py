@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -47,7 +48,7 @@ def options(
     """What every command has."""
 
 
-SUMMARIES = {  # short enough for the list of commands, which cuts long ones off
+SUMMARIES: dict[Callable[..., None], str] = {  # short enough for the list of commands, which cuts long ones off
     new: "Write a study file to fill in, from a table's header.",
     plan: "What a budget will buy. Reads no record, spends nothing.",
     fit: "Ask, charge the ledger, write release and report.",
