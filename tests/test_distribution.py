@@ -9,8 +9,10 @@ import venv
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import dpmcmc
+from dpmcmc.cli import app
 from tests.test_extras import NOT_IN_CORE
 
 ROOT = Path(__file__).parents[1]
@@ -67,6 +69,14 @@ def test_help_takes_less_than_three_tenths_of_a_second():
         after = os.times()
         seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
     assert 0 < min(seconds) < 0.3
+
+
+def test_no_summary_of_a_command_is_cut_off():
+    """In a terminal of 80 columns."""
+    page = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["--help"]).output
+    listed = page.partition("Commands:")[2]
+    assert "ledger" in listed
+    assert "..." not in listed
 
 
 def test_the_workflow_runs_targets_that_exist():

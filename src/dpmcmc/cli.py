@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -47,9 +48,23 @@ def options(
     """What every command has."""
 
 
-for command in (new, plan, fit, report, predict, demo, account, audit, reproduce, keys, sign, verify):
-    app.command()(command)
-app.add_typer(ledger, name="ledger")
+SUMMARIES: dict[Callable[..., None], str] = {  # short enough for the list of commands, which cuts long ones off
+    new: "Write a study file to fill in, from a table's header.",
+    plan: "What a budget will buy. Reads no record, spends nothing.",
+    fit: "Ask, charge the ledger, write release and report.",
+    report: "Write the report of a release, one HTML file.",
+    predict: "Expected outcomes of the rows of a public table.",
+    demo: "A whole study of public health records.",
+    account: "Steps a budget allows, or the ε of so many steps.",
+    audit: "Attack a mechanism, and compare with what is claimed.",
+    reproduce: "Run the experiments of a paper again.",
+    keys: "Make the keys for signing releases.",
+    sign: "Check a release and sign its file.",
+    verify: "Check a release, and who signed it.",
+}
+for command, summary in SUMMARIES.items():
+    app.command(short_help=summary)(command)
+app.add_typer(ledger, name="ledger", short_help="What was spent on a data set, and what is left.")
 
 
 def main() -> None:

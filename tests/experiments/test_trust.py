@@ -1,5 +1,7 @@
 """The bank of problems is well formed, its yardsticks are right, and runs over it can be cut off and go on."""
 
+from pathlib import Path
+
 import jax
 import numpy as np
 import pandas as pd
@@ -273,3 +275,14 @@ def test_every_peer_is_tried_where_it_applies():
 def test_sizes_are_those_of_the_records():
     assert size_of(BANK["fair-affair"].data()) == 6366
     assert size_of(BANK["mixture-near"].data()) == 2000
+
+
+def test_the_overview_of_results_says_what_the_bank_found():
+    """docs/results/README.md has the figures of the rows beside trust.md."""
+    folder = Path(__file__).parents[2] / "docs" / "results"
+    rows = pd.read_csv(folder / "trust" / "bank.csv")
+    failures, warned = tables.silent_failures(rows), (rows["verdict"] == "not usable").sum()
+    assert failures["epsilon"].unique().tolist() == [0.5]
+    assert failures["problem"].nunique() == 1
+    said = f"{len(failures)} of the {len(rows) - warned} releases that call themselves usable or wide"
+    assert said in (folder / "README.md").read_text(encoding="utf-8")

@@ -130,3 +130,35 @@ def test_another_encoding_is_said_and_not_guessed(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"x\n\x81 planted\n")  # no character of cp1252
     text = dp.Schema(x=dp.Category(["a", "b"]))
     assert "it must be CP1252" in shown(lambda: text.encode(dp.CSV(path, encoding="cp1252")))
+
+
+@pytest.mark.parametrize(
+    ("order", "cells", "days"),
+    [
+        ("31.12.2020", ["05.04.2025", "5.4.2025", "31.12.2025", "NA", "1.1.2025 23:59"], [94, 94, 364, 0, 0]),
+        ("31/12/2020", ["05/04/2025", "5/4/2025"], [94, 94]),
+        ("12/31/2020", ["05/04/2025", "5/4/2025"], [123, 123]),
+        ("2020-12-31", ["2025-05-04"], [123]),
+    ],
+)
+def test_dates_as_they_are_written_elsewhere(tmp_path, order, cells, days):
+    schema = dp.Schema(x=dp.Date("2025-01-01", "2025-12-31", missing="2025-01-01"))
+    path = write(tmp_path, "\n".join(["x;y", *(f"{cell};1" for cell in cells)]) + "\n")
+    np.testing.assert_array_equal(schema.encode(dp.CSV(path, separator=";", dates=order))["x"], days)
+
+
+@pytest.mark.parametrize(
+    ("order", "cell"),
+    [("12/31/2020", "31/12/2025"), ("31.12.2020", "2025-05-04"), ("2020-12-31", "04.05.2025"), ("31.12.2020", "4.5.25"),
+     ("31/12/2020", "04.05.2025"), ("31.12.2020", "30.2.2025")],
+)  # fmt: skip
+def test_dates_written_otherwise_are_refused_without_being_shown(tmp_path, order, cell):
+    path = write(tmp_path, f"x;y\n{cell};1\n")
+    with pytest.raises(ValueError, match="cannot be read as dates") as raised:
+        dp.Schema(x=dp.Date("2025-01-01", "2025-12-31")).encode(dp.CSV(path, separator=";", dates=order))
+    assert cell not in str(raised.value)
+
+
+def test_an_unknown_way_to_write_dates_is_refused():
+    with pytest.raises(ValueError, match=r"dates must be one of '2020-12-31', '31.12.2020'.*got '%d.%m.%Y'"):
+        dp.CSV("t.csv", dates="%d.%m.%Y")

@@ -1,10 +1,13 @@
 """Releases to report on, with draws that are made here: a report does not depend on who drew them."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from typer.testing import CliRunner
 
 from dpmcmc.charge import Purse, of_releases
+from dpmcmc.cli import app
 from dpmcmc.privacy import GaussianFilter
 from dpmcmc.release import Release, issued
 from dpmcmc.scores.quality import ScoreQuality
@@ -39,6 +42,19 @@ def release_of(text: str = GOOD, *, reproducible: bool = False, **figures) -> Re
         **issued(plan, reproducible),
     )
     return made.with_model(study.regression)
+
+
+def fitted_report(folder: Path) -> str:
+    """The report that ``dpmcmc fit`` writes of a real fit: with ledger, study file and everything from its sums."""
+    rng, n = np.random.default_rng(0), 20_000
+    age, income, plan = rng.uniform(18, 90, n), rng.uniform(1, 200, n), rng.choice(["free", "full"], n)
+    visits = rng.poisson(np.exp(-0.5 + 0.015 * age + 0.4 * (plan == "full")))
+    rows = [f"{v},{a:.1f},{i:.1f},{p},x" for v, a, i, p in zip(visits, age, income, plan, strict=True)]
+    (folder / "visits.csv").write_text("\n".join(["visits,age,income,plan,note", *rows]) + "\n", encoding="utf-8")
+    (folder / "study.toml").write_text(GOOD, encoding="utf-8")
+    done = CliRunner().invoke(app, ["fit", str(folder / "study.toml"), "--yes"])
+    assert done.exit_code == 0, done.output
+    return (folder / "report.html").read_text(encoding="utf-8")
 
 
 LEVELS = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpmcmc.reporting import html
-from tests.reporting.releases import hostile, release_of
+from tests.reporting.releases import fitted_report, hostile, release_of
 
 CHROMIUM = os.environ.get("DPMCMC_CHROMIUM", "/usr/bin/chromium")
 AXE = Path(os.environ.get("DPMCMC_AXE", Path(__file__).parents[2] / ".venv/browser/node_modules/axe-core/axe.min.js"))
@@ -30,10 +30,12 @@ pytestmark = [
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     made = {
-        "usual": html(release_of(), title="Visits"),
+        "usual": fitted_report(folder),
         "bad": html(release_of(surprise=1e-9, reproducible=True), title="Visits"),
         "hostile": html(release_of(hostile()), title="<script>alert('title')</script> مرحبا"),
     }
+    for part in ("Other budgets on the same records", "What is left for this data set", "The study file"):
+        assert part in made["usual"]
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return folder

@@ -13,6 +13,7 @@ from dpmcmc.cli import app
 from dpmcmc.reporting import html
 from dpmcmc.reporting.budgets import budget_curve
 from dpmcmc.scores.sums import ScoreSums
+from dpmcmc.study.study import versions
 from tests.reporting.releases import COLUMN, LEVELS, OUTCOME, hostile, release_of
 from tests.study.studies import GOOD
 
@@ -216,3 +217,14 @@ def test_a_release_of_another_kind_says_that_it_keeps_no_study(tmp_path):
     said = CliRunner().invoke(app, ["predict", str(tmp_path / "release.npz"), str(tmp_path / "new.csv")])
     assert said.exit_code == 2
     assert "keeps no study" in said.output
+
+
+def test_what_is_said_of_the_last_sum_is_what_its_probability_says():
+    assert "the last sum agrees with the others (p = 0.6)" in checked(html(release_of(), title="Visits")).text
+    bad = checked(html(release_of(surprise=1e-9), title="Visits")).text
+    assert "the last sum contradicts the others (p = 1e-09)" in bad
+    assert "agrees with the others" not in bad
+
+
+def test_a_study_keeps_the_version_of_the_code_that_ran():
+    assert versions()["dpmcmc"] == dp.__version__

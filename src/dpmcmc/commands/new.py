@@ -16,6 +16,9 @@ def new(
     separator: Annotated[str, typer.Option(help="What stands between cells of a CSV file.")] = ",",
     decimal: Annotated[str, typer.Option(help="The decimal sign of a CSV file.")] = ".",
     encoding: Annotated[str, typer.Option(help="The encoding of a CSV file.")] = "utf-8",
+    dates: Annotated[
+        str, typer.Option(help="How a CSV file writes 2020-12-31: 31.12.2020, 31/12/2020 or 12/31/2020.")
+    ] = "2020-12-31",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write a study file to fill in. Only the names of the columns are read, and no value."""
@@ -23,7 +26,8 @@ def new(
         from dpmcmc.records import CSV
         from dpmcmc.study.skeleton import new_study
 
-        written = CSV(table, separator=separator.replace("\\t", "\t"), decimal=decimal, encoding=encoding)
+        separator = separator.replace("\\t", "\t")
+        written = CSV(table, separator=separator, decimal=decimal, encoding=encoding, dates=dates)
         usual = written == CSV(table) and table.suffix.lower() in (".csv", ".parquet")
         text = new_study(table if usual else written, out)
         with out.open("x", encoding="utf-8") as file:

@@ -80,7 +80,7 @@ def predict(
 
         how = study.table
         if isinstance(how, CSV):
-            settings = {name: getattr(how, name) for name in ("separator", "decimal", "encoding", "missing")}
+            settings = {name: getattr(how, name) for name in ("separator", "decimal", "encoding", "missing", "dates")}
             how = CSV(rows, **settings)
         table = found.predict(how if isinstance(how, CSV) else rows)
         table.index.name = table.index.name or ("row" if table.index.nlevels == 1 else None)

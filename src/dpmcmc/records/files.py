@@ -41,7 +41,8 @@ class CSV(os.PathLike[str]):
     - ``decimal``: the sign before the decimals of a number, "." or ",". The other one is refused within numbers;
     - ``encoding``: of the text, one in which ASCII is itself, such as "cp1252" or "latin-1";
     - ``missing``: cells that are missing values, in every column and beside the usual marks (empty, NA, null, …),
-      except where they are declared as a level. Those that are numbers are so however they are written: -99, -99.0.
+      except where they are declared as a level. Those that are numbers are so however they are written: -99, -99.0;
+    - ``dates``: how the last day of 2020 is written, "31.12.2020", "31/12/2020" or "12/31/2020", if not "2020-12-31".
 
     A path alone stands for a file with the usual settings.
     """
@@ -52,6 +53,7 @@ class CSV(os.PathLike[str]):
     decimal: str = "."
     encoding: str = "utf-8"
     missing: Sequence[str | int] = ()
+    dates: str = "2020-12-31"
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | os.PathLike) or isinstance(self.path, CSV):
@@ -61,6 +63,8 @@ class CSV(os.PathLike[str]):
             raise ValueError(f"CSV: separator must be one character such as ';' or '\\t', got {self.separator!r}")
         if self.decimal not in (".", ","):
             raise ValueError(f"CSV: decimal must be '.' or ',', got {self.decimal!r}")
+        if self.dates not in _ORDERS:
+            raise ValueError(f"CSV: dates must be one of {', '.join(map(repr, _ORDERS))}, got {self.dates!r}")
         if not _keeps_ascii(self.encoding):
             raise ValueError(
                 f"CSV: encoding must be one in which ASCII is itself, such as 'utf-8', 'cp1252' or 'latin-1', got "
@@ -248,12 +252,18 @@ def _read_written(text: Any, column: Column, name: str, file: CSV) -> Cells:
     if comma:
         for old, new in ((".", "?"), (",", ".")):  # a point is no part of a number then, and makes none
             present = compute.replace_substring(present, old, new)
+    if kind == "date" and (order := _ORDERS[file.dates]):
+        present = compute.replace_substring_regex(present, "^([0-9]+-.*)$", "?\\1")  # none that is written otherwise
+        present = compute.replace_substring_regex(present, f"^{order[0]}( .*)?$", order[1])
+        for _ in ("month", "day"):  # of one digit
+            present = compute.replace_substring_regex(present, "-([0-9])(-|$| )", "-0\\1\\2")
+    written = _WRITTEN[kind].replace("2020-12-31", file.dates)
     cells = guarded(
         lambda: _converted(present, missing, kind, name),
         f"column {name!r} holds cells that cannot be read as {PLURAL[kind]} "
-        f"({'such as 12, -0,5 or 1e3, without points' if comma else _WRITTEN[kind]}), "
+        f"({'such as 12, -0,5 or 1e3, without points' if comma else written}), "
         f"and are not among the marks of missing values: correct the file, or declare another type, or how the file "
-        "is written, with dp.CSV(path, decimal=..., missing=[...]) or [csv] in a study file",
+        "is written, with dp.CSV(path, decimal=..., missing=[...], dates='31.12.2020') or [csv] in a study file",
     )
     if kind != "number":
         return cells
@@ -261,6 +271,12 @@ def _read_written(text: Any, column: Column, name: str, file: CSV) -> Cells:
     return Cells(kind, cells.values, cells.missing | np.isin(cells.values, numbers), cells.storage)
 
 
+_ORDERS: dict[str, tuple[str, str] | None] = {  # how a date is written, and how ISO has it
+    "2020-12-31": None,
+    "31.12.2020": (r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})", r"\3-\2-\1\4"),
+    "31/12/2020": (r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})", r"\3-\2-\1\4"),
+    "12/31/2020": (r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})", r"\3-\1-\2\4"),
+}
 _WRITTEN: dict[Kind, str] = {
     "number": "such as 12, -0.5 or 1e3",
     "boolean": "true, false, 1 or 0; declare other words, such as dp.Boolean({'yes': True, 'no': False})",

@@ -23,7 +23,8 @@ _HEAD = f"""\
 # ordered    levels = ["low", "high"]; unknown = "other"; missing = "level"
 #            levels = {{1 = "low", 2 = "high"}} where the table has codes for them
 # boolean    true = ["yes"]; false = ["no"]; unknown = false; missing = "level"
-# date       bounds = [2000-01-01, 2020-12-31]; missing = 2000-01-01; outside = "refuse"; cells such as 2020-12-31
+# date       bounds = [2000-01-01, 2020-12-31]; missing = 2000-01-01; outside = "refuse"; where cells are such as
+#            31.12.2020 and not 2020-12-31, dates = "31.12.2020" in a section [csv] above
 #
 # Missing and unknown values are refused where nothing else is declared; numbers and dates outside the bounds are moved
 # to them.

@@ -111,7 +111,8 @@ class ScoreQuality(Quality):
             )
         if self.unseen and self.verdict != USABLE:
             return (
-                f"{self.unseen} covariates have values so rare that the noise hides whether any record has them; what "
+                f"{'One covariate has' if self.unseen == 1 else f'{self.unseen} covariates have'} values so rare that "
+                "the noise hides whether any record has them; what "
                 f"only such records tell is left to the prior, {self._of_unseen}. Remedy: merge rare levels, or leave "
                 f"such covariates out; otherwise {more}."
             )
@@ -143,10 +144,11 @@ class ScoreQuality(Quality):
         counted = f"n = {self.n}"
         if self.temperature != 1:
             counted += f", tempered to count as {self.n * self.temperature:.0f}"
+        agrees = "contradicts" if self.surprise < CONTRADICTION else "agrees with"
         return (
             f"Quality: {counted}; the privacy noise moves posterior means by about {self.mean_error:.2f} posterior "
             f"standard deviations, which the intervals include. {self.stages} sums of scores; about {self.clipped:.1%} "
-            f"of the records are clipped; the last sum agrees with the others (p = {self.surprise:.2g}); the "
+            f"of the records are clipped; the last sum {agrees} the others (p = {self.surprise:.2g}); the "
             f"information is known to about {self.information_error:.0%}."
         )
 

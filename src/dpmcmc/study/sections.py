@@ -55,6 +55,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
     "csv": {
         "separator": Key('one character such as ";" or "\\t"', _text),
         "decimal": Key('"." or ","', lambda value: value in (".", ",")),
+        "dates": Key('how 2020-12-31 is written, such as "31.12.2020", "31/12/2020" or "12/31/2020"', _text),
         "encoding": Key('"utf-8", "cp1252" or "latin-1"', _text),
         "missing": Key('a list of texts or whole numbers, such as ["-99"]', _marks),
     },

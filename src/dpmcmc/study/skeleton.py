@@ -50,7 +50,7 @@ def _csv(table: Any) -> list[str]:
     if not isinstance(table, CSV):
         return []
     usual = CSV("x")
-    given = {name: getattr(table, name) for name in ("separator", "decimal", "encoding", "missing")}
+    given = {name: getattr(table, name) for name in ("separator", "decimal", "encoding", "missing", "dates")}
     lines = [f"{name} = {literal(value)}" for name, value in given.items() if value != getattr(usual, name)]
     return ["\n".join(["[csv]", *lines, ""])] if lines else []
 

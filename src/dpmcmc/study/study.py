@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from dpmcmc import __version__
 from dpmcmc.privacy import SUBSTITUTION, Budget
 from dpmcmc.receipts import RECORD
 from dpmcmc.records import CSV, Schema
@@ -18,7 +19,7 @@ from dpmcmc.study import columns, sections
 from dpmcmc.study.places import Places, StudyError
 from dpmcmc.study.regression import StudyRegression, mistakes_at, parsed_formula, protected, regression_of
 
-PACKAGES = ("dpmcmc", "jax", "numpy", "scipy", "dp-accounting", "cryptography")
+PACKAGES = ("jax", "numpy", "scipy", "dp-accounting", "cryptography")
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def study_of(release: Any) -> Study | None:
 
 def versions() -> dict[str, str]:
     """The versions that a run is made with."""
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "dpmcmc": __version__}
     for package in PACKAGES:
         try:
             found[package] = version(package)
@@ -133,7 +134,7 @@ def versions() -> dict[str, str]:
 def _table(places: Places, folder: Path, path: str, how: dict[str, Any]) -> Path | CSV:
     file = folder / path
     if how:
-        with mistakes_at(places, ("csv",), "separator, decimal, encoding, missing"):
+        with mistakes_at(places, ("csv",), "separator, decimal, encoding, missing, dates"):
             return CSV(file, **how)
     if file.suffix.lower() not in (".csv", ".parquet"):
         raise places.error(
