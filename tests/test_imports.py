@@ -25,7 +25,7 @@ LAYERS = [
     {"method", "metrics"},
     {"ledger"},
     {"running"},
-    {"chain", "likelihood", "scores", "variational"},
+    {"chain", "likelihood", "posterior_draws", "scores", "variational"},
     {"algorithms", "methods"},
     {"sampling"},
     {"blackjax", "sklearn", "auditing", "study", "reporting"},
