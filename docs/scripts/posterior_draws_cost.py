@@ -49,7 +49,7 @@ def line(name: str, n: int, method, **more) -> str:
         errors.append((draws.mean() - mean) / std)
         widths.append(draws.std() / std if len(draws) > 3 else np.nan)
     power = release.settings["temperature"]
-    wide = "–" if np.isnan(widths[-1]) else f"{np.mean(widths):.2f}"
+    wide = "–" if np.all(np.isnan(widths)) else f"{np.nanmean(widths):.2f}"
     return f"| {n} | {name} | {power:.3g} | {np.sqrt(np.mean(np.square(errors))):.2f} | {wide} |"
 
 

@@ -77,7 +77,7 @@ def posterior_draws() -> Experiment:
     assert isinstance(charged, Repeat)
 
     def run(side: int, runs: int, source: RandomSource) -> np.ndarray:
-        return drawn(side, runs, int(source.random_words("seed", (1,))[0] >> 1)).draws["theta"][0]
+        return np.asarray(drawn(side, runs, int(source.random_words("seed", (1,))[0] >> 1)).draws["theta"][0])
 
     view = View("1 draw", Claim(charged.event), lambda released: released)
     about = "two candidates, one record for or against the rarer one"

@@ -27,7 +27,7 @@ def check_candidates(model: ModelLike, given: Any) -> int | PyTree:
         return int(given)
     with jax.enable_x64(True):
         like = start(model, jax.random.key(0))
-        if not jax.tree.structure(given) == jax.tree.structure(like):  # noqa: SIM201
+        if str(jax.tree.structure(given)) != str(jax.tree.structure(like)):
             raise ValueError(
                 "PosteriorDraws: candidates must be a number of draws from the prior, or parameters like model.init "
                 f"with a leading axis, one entry a candidate; got {shown(given)}"
@@ -63,4 +63,5 @@ def candidate_set(model: ModelLike, candidates: int | PyTree, key: Array) -> tup
 
 def _log_priors(model: ModelLike, candidates: PyTree) -> Array:
     with jax.enable_x64(True):
-        return jax.vmap(model.log_prior)(jax.tree.map(jnp.asarray, candidates)).astype(jnp.float64)
+        found: Array = jax.vmap(model.log_prior)(jax.tree.map(jnp.asarray, candidates)).astype(jnp.float64)
+        return found

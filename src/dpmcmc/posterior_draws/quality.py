@@ -40,7 +40,7 @@ class PosteriorDrawsQuality(Quality):
     @property
     def widening(self) -> float:
         """How much wider a smooth posterior is than the one that was asked for."""
-        return self.share**-0.5
+        return float(self.share**-0.5)
 
     @property
     def coarse(self) -> bool:
