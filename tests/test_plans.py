@@ -18,6 +18,7 @@ METHODS = {
     "chain": dp.Chain(KERNEL, warmup=5),
     "likelihood": dp.LikelihoodRelease(),
     "scores": dp.ScoreRelease(),
+    "posterior draws": dp.PosteriorDraws(0.01, 64),
     "default chain": dp.Chain(),
 }
 
@@ -69,7 +70,9 @@ def test_a_plan_belongs_to_its_model():
 
 
 @pytest.mark.parametrize(
-    "method", [dp.Chain(KERNEL), dp.LikelihoodRelease(), dp.ScoreRelease()], ids=["chain", "likelihood", "scores"]
+    "method",
+    [dp.Chain(KERNEL), dp.LikelihoodRelease(), dp.ScoreRelease(), dp.PosteriorDraws(1.0)],
+    ids=["chain", "likelihood", "scores", "posterior draws"],
 )
 def test_a_plan_for_another_number_of_records_is_refused(method):
     plan = dp.plan(MODEL, 399, BUDGET, method=method)
@@ -108,7 +111,7 @@ def test_draws_are_counted_after_warm_up():
 def test_sample_names_no_method():
     """It has only parameters that mean the same for all methods; what is particular to one lives on that one."""
     shared = set(inspect.signature(dp.sample).parameters)
-    for method in (dp.Chain, dp.LikelihoodRelease, dp.ScoreRelease):
+    for method in (dp.Chain, dp.LikelihoodRelease, dp.ScoreRelease, dp.PosteriorDraws):
         assert not shared & set(inspect.signature(method).parameters)
         assert set(inspect.signature(method.plan).parameters) - {"self"} <= shared | {"n", "budget"}
     assert len(shared) <= 15  # two for the data, three for the budget, ten for the run
@@ -139,7 +142,7 @@ def test_settings_that_a_method_would_ignore_raise():
         dp.Chain("nuts")
     with pytest.raises(TypeError, match="has no log_prior"):
         dp.plan(lambda theta: 0.0, 400, BUDGET)
-    for method in (None, dp.Chain(), dp.ScoreRelease()):
+    for method in (None, dp.Chain(), dp.ScoreRelease(), dp.PosteriorDraws(1.0)):
         with pytest.raises(ValueError, match="give a budget"):
             dp.plan(MODEL, 400, None, method=method)
     with pytest.raises(TypeError, match="unexpected keyword"):

@@ -50,6 +50,8 @@ _HOME = {
     "PerUnit": "models.units",
     "Plan": "method",
     "Posterior": "posterior",
+    "PosteriorDraws": "posterior_draws.method",
+    "PosteriorDrawsPlan": "posterior_draws.method",
     "Quality": "quality",
     "RandomWalk": "chain.proposals",
     "Receipt": "receipts",
@@ -154,6 +156,8 @@ if TYPE_CHECKING:
     from dpmcmc.models.units import PerUnit as PerUnit
     from dpmcmc.posterior import Posterior as Posterior
     from dpmcmc.posterior import coarsened as coarsened
+    from dpmcmc.posterior_draws.method import PosteriorDraws as PosteriorDraws
+    from dpmcmc.posterior_draws.method import PosteriorDrawsPlan as PosteriorDrawsPlan
     from dpmcmc.privacy import Budget as Budget
     from dpmcmc.quality import Quality as Quality
     from dpmcmc.receipts import Guarantee as Guarantee

@@ -22,7 +22,7 @@ def as_method(given: Method | KernelLike | None, model: ModelLike) -> Method:
         return Chain(given)
     raise TypeError(
         "method= takes an object: dp.ScoreRelease() (the default with covariates or without simulate), "
-        "dp.LikelihoodRelease() (for other models), dp.Chain(kernel), or a kernel such as "
+        "dp.LikelihoodRelease() (for other models), dp.PosteriorDraws(bound), dp.Chain(kernel), or a kernel such as "
         f"dp.dp_barker(step=..., clip=...); got {shown(given)}"
         f"{'; are its parentheses missing?' if callable(given) else ''}"
     )

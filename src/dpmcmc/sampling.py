@@ -51,10 +51,12 @@ def sample(
     - ``method``: the sampling method. Default: :class:`dpmcmc.ScoreRelease` for models with covariates, and for those
       that do not simulate records, which releases sums of scores where the posterior is;
       :class:`dpmcmc.LikelihoodRelease` for others, which releases the log likelihood as a function. Draws from either
-      are free. :class:`dpmcmc.Chain` runs a chain of private decisions; a kernel (``dp.dp_barker(...)``) is short for
-      ``dp.Chain(kernel)``. Settings of one method are given to that method.
+      are free. :class:`dpmcmc.PosteriorDraws` pays for every draw of a tempered posterior. :class:`dpmcmc.Chain` runs
+      a chain of private decisions; a kernel (``dp.dp_barker(...)``) is short for ``dp.Chain(kernel)``. Settings of one
+      method are given to that method.
     - ``draws``: per chain, warm-up not counted. Default: 2048 divided by ``chains`` for the two defaults; as many
-      as the budget pays for (50 000 decisions at most) for :class:`dpmcmc.Chain`.
+      as the budget pays for (50 000 decisions at most) for :class:`dpmcmc.Chain`; 1 for
+      :class:`dpmcmc.PosteriorDraws`.
     - ``chains``: independent chains, or equal parts of a likelihood release's draws. All are paid for.
     - ``temperature``: a power in (0, 1] for the likelihood; at τ, n records count as τ·n.
     - ``init``: a public starting point in place of the model's (never computed from the records without paying), or a

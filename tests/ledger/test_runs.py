@@ -226,7 +226,11 @@ def test_persons_and_records_have_ledgers_of_their_own(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cheap_sampler", "few_simulated")
-@pytest.mark.parametrize("method", [dp.LikelihoodRelease(), dp.ScoreRelease()], ids=["likelihood", "scores"])
+@pytest.mark.parametrize(
+    "method",
+    [dp.LikelihoodRelease(), dp.ScoreRelease(), dp.PosteriorDraws(1.0)],
+    ids=["likelihood", "scores", "posterior draws"],
+)
 def test_every_method_has_it_from_the_frame(ledger, tmp_path, monkeypatch, method):
     file = tmp_path / "first.npz"
     release = run(ledger, method=method, draws=20, save_to=file)

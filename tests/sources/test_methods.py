@@ -98,7 +98,11 @@ def test_fits_are_the_same_everywhere(layouts, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [dp.ScoreRelease(), dp.LikelihoodRelease()], ids=["scores", "likelihood"])
+@pytest.mark.parametrize(
+    "method",
+    [dp.ScoreRelease(), dp.LikelihoodRelease(), dp.PosteriorDraws(1.0, 64)],
+    ids=["scores", "likelihood", "posterior draws"],
+)
 def test_the_defaults_release_the_same_everywhere(method, tmp_path):
     """Over two blocks."""
     rows, releases = table(70_000), []

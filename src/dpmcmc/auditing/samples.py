@@ -13,8 +13,10 @@ from dpmcmc.auditing.experiment import Experiment, Neighbours, View
 from dpmcmc.auditing.worst import FLIP
 from dpmcmc.chain.method import Chain
 from dpmcmc.models import Model
+from dpmcmc.posterior_draws.method import PosteriorDraws
 from dpmcmc.privacy import Budget, Gaussian, Repeat
 from dpmcmc.randomness import RandomSource
+from dpmcmc.release import Release
 from dpmcmc.sampling import plan, sample
 from dpmcmc.scores.plan import PlannedScores
 
@@ -29,8 +31,9 @@ DEFAULT_BUDGET = Budget(10.0, 1e-6)
 
 
 def samples() -> list[Experiment]:
-    """``dp.sample`` with a chain, every chain of which is a run, and with the default for models with derivatives."""
-    return [chain_sample(), default_sample()]
+    """``dp.sample`` with a chain, every chain of which is a run, with posterior draws, each of which is one, and with
+    the default for models with derivatives."""
+    return [chain_sample(), posterior_draws(), default_sample()]
 
 
 def chain_sample() -> Experiment:
@@ -57,6 +60,28 @@ def chain_sample() -> Experiment:
 
     view = View(f"{STEPS} steps", Claim(Repeat(charged.event, STEPS)), moves)
     return Experiment("dp.sample, dp_barker", run, (view,), CHAIN_RUNS, "a rare move, one record for or against it")
+
+
+def posterior_draws() -> Experiment:
+    """Each draw is a run; the claim is what the receipt charges for one draw."""
+    neighbours, method = worst.two_states(RARE), PosteriorDraws(1.0, np.array([0, 1]))
+
+    def drawn(side: int, runs: int, seed: int) -> Release:
+        planned = plan(
+            neighbours.models[side], len(neighbours.data[side]), _AMPLE, method=method, draws=runs, chains=1,
+            temperature=1.0,
+        )  # fmt: skip
+        return planned.sample(neighbours.data[side], seed=seed, progress=False)
+
+    charged = drawn(0, 1, 0).receipts[-1].event
+    assert isinstance(charged, Repeat)
+
+    def run(side: int, runs: int, source: RandomSource) -> np.ndarray:
+        return np.asarray(drawn(side, runs, int(source.random_words("seed", (1,))[0] >> 1)).draws["theta"][0])
+
+    view = View("1 draw", Claim(charged.event), lambda released: released)
+    about = "two candidates, one record for or against the rarer one"
+    return Experiment("dp.sample, posterior draws", run, (view,), CHAIN_RUNS, about)
 
 
 def default_sample(budget: Budget = DEFAULT_BUDGET) -> Experiment:

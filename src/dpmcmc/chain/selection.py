@@ -112,7 +112,7 @@ class Select:
         totals = self._integer_utilities(posterior, state, move, bound)
         public = jax.vmap(posterior.model.log_prior)(move.positions).astype(jnp.float64) + move.log_corrections
         allowed = (public > -jnp.inf).at[0].set(True)  # NaN is not allowed; the chain may always stay
-        return choice.probabilities(totals + _whole_units(public, unit), unit, allowed)
+        return choice.probabilities(totals + choice.whole_units(public, unit), unit, allowed)
 
     takes_passes = True
 
@@ -162,9 +162,3 @@ class Select:
             return position
         flat, unravel = ravel_pytree(position)
         return unravel(jnp.asarray(self.candidates.base).astype(flat.dtype))
-
-
-def _whole_units(public: Array, unit: Array) -> Array:
-    """Public terms as whole numbers of units, the largest 0: a common shift changes no probability."""
-    public = jnp.clip(jnp.where(jnp.isnan(public), -jnp.inf, public), -1e300, 1e300)
-    return jnp.round(jnp.clip((public - jnp.max(public)) / unit, -(2.0**61), 0.0)).astype(jnp.int64)

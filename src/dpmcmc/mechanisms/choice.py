@@ -38,6 +38,12 @@ def probabilities(units: Array, unit: Array, allowed: Array) -> Array:
     return weights / jnp.sum(weights)
 
 
+def whole_units(public: Array, unit: Array | float) -> Array:
+    """Public terms as whole numbers of units, the largest 0: a common shift changes no probability."""
+    public = jnp.clip(jnp.where(jnp.isnan(public), -jnp.inf, public), -1e300, 1e300)
+    return jnp.round(jnp.clip((public - jnp.max(public)) / unit, -(2.0**61), 0.0)).astype(jnp.int64)
+
+
 def choose(bits: Array, probabilities: Array) -> Array:
     """The index of a candidate, drawn with the given ``probabilities`` (of which the largest is taken as the rest)."""
     likeliest = jnp.argmax(probabilities)
