@@ -27,7 +27,7 @@ from dpmcmc.privacy.correction import optimal_correction
 from dpmcmc.randomness import RandomSource
 
 N, BATCH, COUNTS_AS, STEP = 10**6, 1000, 100, 0.1
-STEPS, LOOP_STEPS = 2000, 500
+STEPS, LOOP_STEPS, CHUNKS = 2000, 500, 10
 ONE, TWENTY = 1, 20
 
 
@@ -65,17 +65,17 @@ def loop(data: np.ndarray, steps: int, published: bool) -> Run:
 
 
 def chains(data: np.ndarray, count: int, steps: int) -> Run:
-    """Three chunks as a run makes them, each with fresh draws, those of the next made meanwhile."""
+    """Chunks as a run makes them, each with fresh draws, those of the next made meanwhile."""
     kernel = dp_barker_subsampled(STEP, BATCH)
     with jax.enable_x64(True):
         posterior = Posterior.check(TiedMixture(), data, COUNTS_AS / len(data)).on_device()
-    source, chunk, length = RandomSource(0), compile_chunk(kernel, None), steps // 3
+    source, chunk, length = RandomSource(0), compile_chunk(kernel, None), steps // CHUNKS
     state = start_chains(kernel, posterior, count, source)
 
     def run() -> None:
         ahead = Ahead()
-        for part in range(3):
-            run_chunk(chunk, kernel, posterior, state, source, length, length, ahead if part < 2 else None)
+        for part in range(CHUNKS):
+            run_chunk(chunk, kernel, posterior, state, source, length, length, ahead if part < CHUNKS - 1 else None)
             source.advance()
 
     return run
@@ -107,9 +107,9 @@ def comparisons() -> Iterator[Comparison]:
     runs = {
         "the paper's kind of loop": (loop(data, LOOP_STEPS, True), LOOP_STEPS),
         "NumPy's generator": (loop(data, LOOP_STEPS, False), LOOP_STEPS),
-        "one chain, float32": (chains(single, ONE, 3 * STEPS), ONE * 3 * STEPS),
-        "one chain, float64": (chains(data, ONE, 3 * STEPS), ONE * 3 * STEPS),
-        "20 chains, float32": (chains(single, TWENTY, 600), TWENTY * 600),
+        "one chain, float32": (chains(single, ONE, CHUNKS * STEPS), ONE * CHUNKS * STEPS),
+        "one chain, float64": (chains(data, ONE, CHUNKS * STEPS), ONE * CHUNKS * STEPS),
+        "20 chains, float32": (chains(single, TWENTY, 2000), TWENTY * 2000),
         "floor, float32": (floor(single, STEPS), STEPS),
     }
     steps = {name: count for name, (_, count) in runs.items()}
@@ -121,6 +121,6 @@ def comparisons() -> Iterator[Comparison]:
     yield Comparison("a step of one chain, other loop", "one chain, float32", seconds, "NumPy's generator")
     yield Comparison("a step of one chain, over the floor", "one chain, float32", seconds, "floor, float32")
 
-    few, many = (chains(mixture(n).astype(np.float32), ONE, 3 * STEPS) for n in (10**5, 10**7))
+    few, many = (chains(mixture(n).astype(np.float32), ONE, CHUNKS * STEPS) for n in (10**5, 10**7))
     seconds = interleaved({"n = 10⁷": many, "n = 10⁵": few})
-    yield Comparison(f"{3 * STEPS} steps", "n = 10⁷", seconds, "n = 10⁵", 1.5)
+    yield Comparison(f"{CHUNKS * STEPS} steps", "n = 10⁷", seconds, "n = 10⁵", 1.5)

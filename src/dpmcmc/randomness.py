@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,11 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from dpmcmc.arguments import whole
 
 _KEY_BYTES = 32
+_ZEROS = memoryview(bytes(2**16))
+
+
+def _pieces(flat: np.ndarray) -> Iterator[np.ndarray]:
+    return (flat[begin : begin + len(_ZEROS)] for begin in range(0, len(flat), len(_ZEROS)))
 
 
 def _derive(key: bytes, purpose: str) -> bytes:
@@ -52,17 +57,21 @@ class RandomSource:
 
     def random_words(self, purpose: str, shape: tuple[int, ...], dtype: type = np.uint64) -> np.ndarray:
         """Uniform bits for ``purpose`` under the present key. Same key, purpose and shape: same bits."""
-        return self.stream(purpose)(shape, dtype)
+        return self.stream(purpose)(np.empty(shape, np.dtype(dtype).newbyteorder("<")))
 
-    def stream(self, purpose: str) -> Callable[[tuple[int, ...], type], np.ndarray]:
-        """The bits for ``purpose`` under the present key, piece by piece: a function of shape and type."""
+    def stream(self, purpose: str) -> Callable[[np.ndarray], np.ndarray]:
+        """The bits for ``purpose`` under the present key, piece by piece: a function that fills the array it is given.
+
+        The array lies in one piece; its type is of whole numbers, least significant byte first.
+        """
         cipher = Cipher(ChaCha20(_derive(self._key, purpose), nonce=bytes(16)), mode=None).encryptor()
 
-        def piece(shape: tuple[int, ...], dtype: type = np.uint64) -> np.ndarray:
-            count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-            return np.frombuffer(cipher.update(bytes(count)), np.dtype(dtype).newbyteorder("<")).reshape(shape)
+        def fill(out: np.ndarray) -> np.ndarray:
+            for piece in _pieces(out.reshape(-1).view(np.uint8)):
+                cipher.update_into(_ZEROS[: len(piece)], piece)
+            return out
 
-        return piece
+        return fill
 
     def advance(self) -> None:
         """Replace the key by its hash. Earlier streams can no longer be derived."""

@@ -24,7 +24,7 @@ from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior, start
 from dpmcmc.randomness import RandomSource
 
-_AT_ONCE = 2**14
+_AT_ONCE = 2**15
 """Records times chains that are decided on together: few records, many chains. Else one chain after the other: their
 per-record values stay in the cache."""
 
@@ -73,7 +73,7 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
     """The function that runs one chunk; ``prices`` turns on the filter."""
 
     def run(posterior: Posterior, state: ChainState, keys: Array, random_words: dict[str, Array], todo: Array) -> Any:
-        at_once = max(1, _AT_ONCE // posterior.n)
+        at_once = max(1, _AT_ONCE // min(posterior.n, _batch(kernel)))
         chains = jax.vmap(lambda position, memory: kernel.init(posterior, position, memory))(
             state.positions, state.memories
         )
@@ -102,11 +102,20 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
     return jax.jit(run, compiler_options=_options(kernel))
 
 
-def _options(kernel: KernelLike) -> dict[str, str]:
-    """A step on a small batch is a few microseconds of work, which XLA must not share out between threads."""
-    batch = getattr(getattr(kernel, "acceptance", None), "batch", math.inf)
-    small = batch <= _ONE_THREAD and jax.default_backend() == "cpu"
-    return {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"} if small else {}
+def _batch(kernel: KernelLike) -> float:
+    """How many records a step reads, if it reads a batch of a fixed size."""
+    size: float = getattr(getattr(kernel, "acceptance", None), "batch", math.inf)
+    return size
+
+
+def _options(kernel: KernelLike) -> dict[str, Any]:
+    """A step on a small batch is a few microseconds of work, which XLA must not share out between threads.
+
+    Its likelihoods are worth the widest vectors that the processor has.
+    """
+    if _batch(kernel) > _ONE_THREAD or jax.default_backend() != "cpu":
+        return {}
+    return {"xla_disable_hlo_passes": "cpu-parallel-task-assigner", "xla_cpu_prefer_vector_width": 512}
 
 
 def next_spent(

@@ -55,20 +55,40 @@ class Batches:
         """How many 32-bit words :meth:`draw` needs."""
         return words(self.n, min(self.size, self.n - self.size))
 
-    def draw(self, bits: np.ndarray) -> np.ndarray:
-        """Batches, one a row, from rows of :attr:`words` uniform 32-bit words."""
+    def draw(self, bits: np.ndarray, room: Room | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """Batches, one a row, from rows of :attr:`words` uniform 32-bit words.
+
+        ``out`` and ``room`` are memory to use again: where many batches are drawn, fresh pages cost more than the work.
+        """
         few = min(self.size, self.n - self.size)
+        out = np.empty((len(bits), self.size), np.uint32) if out is None else out
         if few == 0:
-            return np.broadcast_to(np.arange(self.n, dtype=np.uint32), (len(bits), self.n))
-        chosen = _first_different(bits, self.n, few)
-        if few == self.size:
-            return chosen
-        others = np.empty((len(bits), self.size), np.uint32)
-        for row, left_out in zip(others, chosen, strict=True):
-            within = np.ones(self.n, bool)
-            within[left_out] = False
-            row[:] = np.flatnonzero(within)
-        return others
+            out[:] = np.arange(self.n, dtype=np.uint32)
+        elif few == self.size:
+            _first_different(bits, self.n, room or Room(len(bits), self.words, few), out)
+        else:
+            left_out = np.empty((len(bits), few), np.uint32)
+            _first_different(bits, self.n, room or Room(len(bits), self.words, few), left_out)
+            within = np.empty(self.n, bool)
+            for row, others in zip(out, left_out, strict=True):
+                within[:] = True
+                within[others] = False
+                row[:] = np.flatnonzero(within)
+        return out
+
+    def room(self, rows: int) -> Room:
+        """Memory that :meth:`draw` needs for as many batches at a time."""
+        return Room(rows, self.words, min(self.size, self.n - self.size))
+
+
+class Room:
+    """Where words become indices and are compared, ``rows`` batches at a time."""
+
+    def __init__(self, rows: int, words: int, few: int) -> None:
+        self.product = np.empty((rows, words), np.uint64)
+        self.index = np.empty((rows, words), np.uint32)
+        self.true = np.empty((rows, words), bool)
+        self.same = np.empty((rows, max(few - 1, 0)), bool)
 
 
 @lru_cache(maxsize=256)
@@ -103,33 +123,38 @@ def _kl(a: float, b: float) -> float:
     return a * math.log(a / b) + (0.0 if a == 1 else (1 - a) * math.log((1 - a) / (1 - b)))
 
 
-def _first_different(bits: np.ndarray, n: int, few: int) -> np.ndarray:
-    """The first ``few`` different indices of every row of words, in any order; 0, 1, 2, … if there are not enough."""
-    void = np.uint32(n)  # no index
-    product = bits * np.uint64(n)
-    index = (product >> np.uint64(32)).astype(np.uint32)  # ⌊word·n / 2³²⌋
-    if _RANGE % n:
-        index[product.astype(np.uint32) < _RANGE % n] = void
-    chosen = np.sort(index[:, :few], axis=1)
-    incomplete = chosen[:, -1] == void
-    row, place = np.nonzero(chosen[:, 1:] == chosen[:, :-1])
+def _first_different(bits: np.ndarray, n: int, room: Room, chosen: np.ndarray) -> None:
+    """The first different indices of every row of words, in any order, as many as fit; 0, 1, 2, … if too few."""
+    (rows, few), void = chosen.shape, np.uint32(n)  # no index, and larger than any
+    index = _indices(bits, n, room)
+    chosen[:] = index[:, :few]
+    chosen.sort(axis=1)
+    row, place = np.divmod(np.flatnonzero(np.equal(chosen[:, 1:], chosen[:, :-1], out=room.same[:rows])), max(few - 1, 1))
+    missing = np.bincount(row, minlength=rows) + (chosen[:, -1] == void)  # of k void ones, k − 1 are repeated
     chosen[row, place + 1] = void
-    incomplete[row] = True
-    open_rows = np.flatnonzero(incomplete)
-    missing = np.sum(chosen[open_rows] == void, axis=1)
-    for many in open_rows[missing > _FEW]:
+    for many in np.flatnonzero(missing > _FEW):
         chosen[many] = _by_itself(index[many], n, few)
-    open_rows, missing = open_rows[missing <= _FEW], missing[missing <= _FEW]
-    for spare in index[:, few:].T:
-        if not len(open_rows):
-            break
-        found, now = spare[open_rows], chosen[open_rows]
+        missing[many] = 0
+    spare = few
+    while np.any(missing) and spare < index.shape[1]:
+        open_rows = np.flatnonzero(missing)
+        found, now = index[open_rows, spare], chosen[open_rows]
         new = (found < n) & ~np.any(now == found[:, None], axis=1)
         chosen[open_rows[new], np.argmax(now[new] == void, axis=1)] = found[new]
-        missing = missing - new
-        open_rows, missing = open_rows[missing > 0], missing[missing > 0]
-    chosen[open_rows] = np.arange(few, dtype=np.uint32)
-    return chosen
+        missing[open_rows] -= new
+        spare += 1
+    chosen[missing > 0] = np.arange(few, dtype=np.uint32)
+
+
+def _indices(bits: np.ndarray, n: int, room: Room) -> np.ndarray:
+    """⌊word·n / 2³²⌋ for every word, or n where the rest of the product is below 2³² mod n."""
+    product, index = room.product[: len(bits)], room.index[: len(bits)]
+    np.multiply(bits, np.uint64(n), out=product)
+    np.right_shift(product, np.uint64(32), out=index, casting="unsafe")
+    if _RANGE % n:
+        rest = np.bitwise_and(product, np.uint64(_RANGE - 1), out=product)
+        index.reshape(-1)[np.flatnonzero(np.less(rest, _RANGE % n, out=room.true[: len(bits)]))] = n
+    return index
 
 
 def _by_itself(index: np.ndarray, n: int, few: int) -> np.ndarray:

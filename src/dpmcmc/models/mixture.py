@@ -43,7 +43,7 @@ class TiedMixture:
     def log_likelihood(self, theta: Array, record: Array) -> Array:
         near = -0.5 * (record - theta[0]) ** 2 / self.variance
         far = -0.5 * (record - theta[0] - theta[1]) ** 2 / self.variance
-        return jnp.logaddexp(near, far)
+        return jnp.maximum(near, far) + jnp.log(1 + jnp.exp(-jnp.abs(near - far)))  # log(1 + y), 0 ≤ y ≤ 1, not log1p
 
     def simulate(self, key: Array, theta: Any, n: int) -> Array:
         """n records at ``theta``."""
