@@ -109,13 +109,15 @@ def _batch(kernel: KernelLike) -> float:
 
 
 def _options(kernel: KernelLike) -> dict[str, Any]:
-    """A step on a small batch is a few microseconds of work, which XLA must not share out between threads.
+    """On a processor, likelihoods are worth the widest vectors that it has.
 
-    Its likelihoods are worth the widest vectors that the processor has.
+    And a step on a small batch is a few microseconds of work, which XLA must not share out between threads.
     """
-    if _batch(kernel) > _ONE_THREAD or jax.default_backend() != "cpu":
+    if jax.default_backend() != "cpu":
         return {}
-    return {"xla_disable_hlo_passes": "cpu-parallel-task-assigner", "xla_cpu_prefer_vector_width": 512}
+    small = _batch(kernel) <= _ONE_THREAD
+    alone = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"} if small else {}
+    return {"xla_cpu_prefer_vector_width": 512, **alone}
 
 
 def next_spent(

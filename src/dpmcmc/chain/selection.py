@@ -16,7 +16,7 @@ from dpmcmc.chain.acceptance.base import Known, RandomWords
 from dpmcmc.chain.kernel import State
 from dpmcmc.chain.proposals.candidates import Candidates, CandidateSet
 from dpmcmc.mechanisms import choice
-from dpmcmc.mechanisms.blocks import in_blocks
+from dpmcmc.mechanisms.blocks import BLOCK, in_blocks
 from dpmcmc.mechanisms.clip import Clip, as_clip
 from dpmcmc.mechanisms.fixed_point import LEVELS, SMALLEST_BOUND, integer_sum
 from dpmcmc.models.base import ModelLike, PyTree
@@ -24,7 +24,7 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, Selection
 from dpmcmc.privacy.relations import SUBSTITUTION, check_relation, reach
 
-_AT_ONCE = 2**22  # per-record values of several candidates held in memory together
+_AT_ONCE = 2**19  # per-record values of all candidates held at once: they fit into a processor's cache
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,7 @@ class Select:
         return ()
 
     def init(self, posterior: Posterior, position: PyTree, memory: PyTree) -> State:
-        fixed = self.candidates.base is not None and not isinstance(posterior.data, Known)
-        return State(position, memory, posterior.record_log_likelihoods(self._base(position)) if fixed else ())
+        return State(position, memory, ())
 
     def propose(self, key: Array, random_words: RandomWords, posterior: Posterior, state: State) -> Candidates:
         return self.candidates.draw(key, state.position)
@@ -122,6 +121,10 @@ class Select:
 
     def block_total(self, model: ModelLike, block: PyTree, count: Array, asked: PyTree) -> Array:
         """The clipped sum of every candidate over the first ``count`` records of a block. Private."""
+        return self._totals(model, block, count, asked, BLOCK)
+
+    def _totals(self, model: ModelLike, block: PyTree, count: Array | None, asked: PyTree, size: int) -> Array:
+        """Σ clip(log p(xᵢ|θ_k) − log p(xᵢ|base)) in units, for every candidate, ``size`` records at a time."""
         base, candidates, bound = asked
 
         def add(records: PyTree, counted: Array) -> Array:
@@ -134,22 +137,14 @@ class Select:
 
             return jax.vmap(utility)(candidates)
 
-        return in_blocks(add, block, count)
+        return in_blocks(add, block, count, size)
 
     def _integer_utilities(self, posterior: Posterior, state: State, move: Candidates, bound: Array) -> Array:
-        """Σ clip(log p(xᵢ|θ_k) − log p(xᵢ|base)) in units, for every candidate."""
         if isinstance(posterior.data, Known):
             return posterior.data.total
-        fixed = self.candidates.base is not None
-        reference = state.cache if fixed else posterior.record_log_likelihoods(state.position)
-
-        def utility(candidate: PyTree) -> Array:
-            return integer_sum(posterior.record_log_likelihoods(candidate) - reference, bound)
-
-        batch = max(1, _AT_ONCE // posterior.n)
-        if batch >= self.candidates.count:
-            return jax.vmap(utility)(move.positions)
-        return jax.lax.map(utility, move.positions, batch_size=batch)
+        asked = self._base(state.position), move.positions, bound
+        size = max(BLOCK, 2 ** (_AT_ONCE // self.candidates.count).bit_length() // 2)
+        return self._totals(posterior.model, posterior.data, None, asked, size)
 
     def _bound(self, model: ModelLike, temperature: float, state: State, move: Candidates) -> Array:
         clip: Clip = self.clip

@@ -45,7 +45,7 @@ def _drawn(
     count = int(np.prod(lead, dtype=np.int64))
     batches = np.empty((count, need.size), np.uint32) if again is None else again.reshape(count, need.size)
     stream = source.stream(purpose)
-    at_once = min(max(1, _BLOCK // max(need.words, 1)), count)
+    at_once = max(1, min(_BLOCK // max(need.words, 1), count))
     room, words = need.room(at_once), np.empty((at_once, need.words), np.dtype("<u4"))
     for begin in range(0, count, at_once):
         rows = min(at_once, count - begin)
