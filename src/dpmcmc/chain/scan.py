@@ -73,7 +73,7 @@ def compile_chunk(kernel: KernelLike, prices: PriceTable | None) -> Callable[...
     """The function that runs one chunk; ``prices`` turns on the filter."""
 
     def run(posterior: Posterior, state: ChainState, keys: Array, random_words: dict[str, Array], todo: Array) -> Any:
-        at_once = max(1, _AT_ONCE // min(posterior.n, _batch(kernel)))
+        at_once = max(1, _AT_ONCE // int(min(posterior.n, _batch(kernel))))
         chains = jax.vmap(lambda position, memory: kernel.init(posterior, position, memory))(
             state.positions, state.memories
         )

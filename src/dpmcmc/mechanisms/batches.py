@@ -129,7 +129,8 @@ def _first_different(bits: np.ndarray, n: int, room: Room, chosen: np.ndarray) -
     index = _indices(bits, n, room)
     chosen[:] = index[:, :few]
     chosen.sort(axis=1)
-    row, place = np.divmod(np.flatnonzero(np.equal(chosen[:, 1:], chosen[:, :-1], out=room.same[:rows])), max(few - 1, 1))
+    repeated = np.flatnonzero(np.equal(chosen[:, 1:], chosen[:, :-1], out=room.same[:rows]))
+    row, place = np.divmod(repeated, max(few - 1, 1))
     missing = np.bincount(row, minlength=rows) + (chosen[:, -1] == void)  # of k void ones, k − 1 are repeated
     chosen[row, place + 1] = void
     for many in np.flatnonzero(missing > _FEW):
