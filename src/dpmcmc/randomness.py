@@ -68,7 +68,7 @@ class RandomSource:
 
         def fill(out: np.ndarray) -> np.ndarray:
             for piece in _pieces(out.reshape(-1).view(np.uint8)):
-                cipher.update_into(_ZEROS[: len(piece)], memoryview(piece))
+                cipher.update_into(_ZEROS[: len(piece)], piece.data)
             return out
 
         return fill
