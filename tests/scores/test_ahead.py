@@ -11,7 +11,7 @@ from dpmcmc.posterior import Posterior
 from dpmcmc.privacy import GaussianFilter
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import radius, vectors
-from dpmcmc.scores.ahead import NoRecords, Types, compile_ahead
+from dpmcmc.scores.ahead import NoRecords, Types, reads_ahead, simulations_ahead
 from dpmcmc.scores.foresight import SimulatedRecords
 from dpmcmc.scores.picture import _quadratic, picture
 from dpmcmc.scores.reader import Reader
@@ -34,7 +34,8 @@ def test_stages_compile_nothing_more(compiled):
     data = {"x": rng.uniform(-1, 1, (700, 3)), "y": (rng.random(700) < 0.4).astype(float)}
     posterior = Posterior.check(model, data)
     raveled = RaveledModel.of(model, posterior.data)
-    compile_ahead(raveled, Types(posterior.types), 2048, 3)
+    simulations_ahead(raveled, 2048, 3)
+    reads_ahead(raveled, Types(posterior.types))
     with jax.enable_x64(True):
         key = jax.random.key(0)
         keys = rng.integers(0, 2**63, (8, 4)).astype(np.uint64)

@@ -42,7 +42,7 @@ class Watched(Program):
 
 def watch(monkeypatch, tell):
     """Have every program tell that runs on records; those compiled ahead run on none (tests/scores/test_ahead.py)."""
-    monkeypatch.setattr(run_module, "compile_ahead", lambda *asked: None)
+    monkeypatch.setattr(run_module, "reads_ahead", lambda *asked: None)
     for name in PROGRAMS:
         made = getattr(reader_module, name)
         monkeypatch.setattr(reader_module, name, lambda *m, r=made, n=name: Watched(n, r(*m), tell))

@@ -39,8 +39,8 @@ class NoRecords:
 
 
 @lru_cache(maxsize=64)
-def compile_ahead(raveled: RaveledModel, types: Types, many: int, covariates: int) -> None:
-    """Run once what the stages will, for ``many`` simulated records.
+def simulations_ahead(raveled: RaveledModel, many: int, covariates: int) -> None:
+    """Run once what the stages will on ``many`` simulated records.
 
     Whatever goes wrong here does so again, and is told, where it matters.
     """
@@ -52,19 +52,22 @@ def compile_ahead(raveled: RaveledModel, types: Types, many: int, covariates: in
         here = picture(foresight.at(theta), identity, many)
         foresight.clipped(here, theta, 1.0)
         foresight.curved((theta, theta), identity).numbers(identity)
-        _reads(raveled, types.of, theta)
         foresight.bent(here, theta, 1.0)
 
 
-def _reads(raveled: RaveledModel, types: Any, theta: np.ndarray) -> None:
-    """What the stages ask of records."""
-    rule = GaussianFilter.of_mu(1.0, RELEASES)
-    reader = Reader(raveled, NoRecords(types), rule, np.zeros((RELEASES, *stream.KEY_SHAPE), np.uint64))  # type: ignore[arg-type]
-    arguments, size = (theta, np.eye(len(theta))), len(theta)
-    edges = radius.norm_edges(np.ones(2))
-    for kind, width in ((vectors.scores, size), (vectors.curvatures, size * (size + 1) // 2)):
-        reader.norm_counts(kind, arguments, edges, 1 / RELEASES)
-        reader.total(kind, arguments, 1.0, width, 1 / RELEASES)
+@lru_cache(maxsize=64)
+def reads_ahead(raveled: RaveledModel, types: Types) -> None:
+    """Run once what the stages will ask of records; as :func:`simulations_ahead`."""
+    with suppress(Exception), jax.enable_x64(True):
+        theta = raveled.flat(start(raveled.model, jax.random.key(0)))
+        rule = GaussianFilter.of_mu(1.0, RELEASES)
+        keys = np.zeros((RELEASES, *stream.KEY_SHAPE), np.uint64)
+        reader = Reader(raveled, NoRecords(types.of), rule, keys)  # type: ignore[arg-type]
+        arguments, size = (theta, np.eye(len(theta))), len(theta)
+        edges = radius.norm_edges(np.ones(2))
+        for kind, width in ((vectors.scores, size), (vectors.curvatures, size * (size + 1) // 2)):
+            reader.norm_counts(kind, arguments, edges, 1 / RELEASES)
+            reader.total(kind, arguments, 1.0, width, 1 / RELEASES)
 
 
 class Types:

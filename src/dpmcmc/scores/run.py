@@ -22,7 +22,7 @@ from dpmcmc.randomness import RandomSource
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.release import Release, issued, named_draws
 from dpmcmc.scores import bent, matrices, vectors
-from dpmcmc.scores.ahead import Types, compile_ahead
+from dpmcmc.scores.ahead import Types, reads_ahead, simulations_ahead
 from dpmcmc.scores.curve import RECORDS, Curve, Density, enough, power_between
 from dpmcmc.scores.description import describe
 from dpmcmc.scores.foresight import FEW, Foresight, SimulatedRecords
@@ -164,9 +164,10 @@ def _prepared(
     """What is expected of records, from public knowledge and first releases, where the search begins, and how many
     covariates have values that were not seen."""
     if has(plan.model, "simulate"):
-        with ThreadPoolExecutor(1) as meanwhile:
+        with ThreadPoolExecutor(2) as meanwhile:
             width = covariate_count(plan.raveled, plan.model) if has(plan.model, "covariates") else 0
-            meanwhile.submit(compile_ahead, plan.raveled, Types(reader.types), MANY, width)
+            meanwhile.submit(simulations_ahead, plan.raveled, MANY, width)
+            meanwhile.submit(reads_ahead, plan.raveled, Types(reader.types))
             x, alike, marginals = _described(plan, reader, rng)
         rows = None if marginals is None else unseen_rows(x, marginals)
         count = 0 if marginals is None else sum(map(bool, marginals.unseen))
