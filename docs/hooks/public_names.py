@@ -34,8 +34,11 @@ PAGES = {
     "models": Page("Models", "A model of your own, and ready-made ones.", ("regression", "from_numpyro"), ("models",)),
     "methods": Page(
         "Methods",
-        "Ways to a posterior: the two defaults, chains, and a private normal fit.",
-        ("ScoreRelease", "ScorePlan", "LikelihoodRelease", "LikelihoodPlan", "Chain", "ChainPlan"),
+        "Ways to a posterior: the two defaults, chains, a few exact draws, and a private normal fit.",
+        (
+            *("ScoreRelease", "ScorePlan", "LikelihoodRelease", "LikelihoodPlan", "Chain", "ChainPlan"),
+            *("PosteriorDraws", "PosteriorDrawsPlan"),
+        ),
         ("variational",),
     ),
     "algorithms": Page(

@@ -147,6 +147,14 @@ def test_dates_as_they_are_written_elsewhere(tmp_path, order, cells, days):
     np.testing.assert_array_equal(schema.encode(dp.CSV(path, separator=";", dates=order))["x"], days)
 
 
+def test_dates_written_elsewhere_in_streamed_files(tmp_path):
+    schema = dp.Schema(x=dp.Date("2025-01-01", "2025-12-31"))
+    path = write(tmp_path, "x;y\n" + "".join(f"{day:02d}.04.2025;1\n" for day in range(1, 31)))
+    source = dp.Files(dp.CSV(path, separator=";", dates="31.12.2020"), schema.encode)
+    found = source.total(lambda block, count, asked: np.array([block["x"][:count].sum()], np.int64))
+    assert found.tolist() == [sum(range(90, 120))]
+
+
 @pytest.mark.parametrize(
     ("order", "cell"),
     [("12/31/2020", "31/12/2025"), ("31.12.2020", "2025-05-04"), ("2020-12-31", "04.05.2025"), ("31.12.2020", "4.5.25"),
