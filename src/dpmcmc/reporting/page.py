@@ -145,7 +145,7 @@ def _noise(release: Release) -> list[tuple[str, str]]:
     """The figures of the quality that mean the same for several methods, in words."""
     quality: Any = release.quality
     said = {
-        "mean_error": ("Means are off by about", "{:.2f} posterior standard deviations"),
+        "mean_error": ("Noise moves means by about", "{:.2f} posterior standard deviations"),
         "widening": ("Intervals are wider than without privacy by a factor of", "{:.2f}"),
         "clipped": ("Records whose part in a sum was shortened", "about {:.1%}"),
         "information_error": ("How well the information of the records is known", "to about {:.0%}"),
