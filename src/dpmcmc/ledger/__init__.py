@@ -8,6 +8,6 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").split(".")[0] != "sqlalchemy":
         raise
-    raise ImportError("ledgers are kept by SQLAlchemy: pip install 'dpmcmc[ledger]' or 'dpmcmc[study]'") from None
+    raise ImportError("ledgers are kept by SQLAlchemy: pip install 'dpmcmc[ledger]'") from None
 
 __all__ = ["Booking", "Ledger", "LedgerDamaged", "LedgerError"]

@@ -25,7 +25,7 @@ def jinja() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise ImportError("reports are made by Jinja2: pip install 'dpmcmc[report]' or 'dpmcmc[study]'") from None
+        raise ImportError("reports are made by Jinja2: pip install 'dpmcmc[report]'") from None
     return jinja2
 
 

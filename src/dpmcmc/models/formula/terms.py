@@ -70,7 +70,7 @@ def _parsed(formula: str) -> Any:
         from formulaic import Formula
         from formulaic.errors import FormulaicError
     except ImportError:
-        raise ImportError("formulas are read by formulaic: pip install 'dpmcmc[formula]' or 'dpmcmc[study]'") from None
+        raise ImportError("formulas are read by formulaic: pip install 'dpmcmc[formula]'") from None
     try:  # it has Python parse what is in brackets
         return Formula(formula)
     except (FormulaicError, SyntaxError, ValueError, RecursionError) as error:
