@@ -1,7 +1,8 @@
 """Chains on all records: a private step against a bare, compiled pass over the same records and against BlackJAX.
 
 Logistic regression, records in single precision. A pass is Σ log p(xᵢ|θ) and nothing else; a step of a selection scores
-16 candidates and its present position. The Poisson minibatch reads λ·4/3 records.
+16 candidates and its present position. The Poisson minibatch reads λ·4/3 records; beside it, the least that any step on
+as many records from all over memory takes: a compiled gather at indices that are given, and one log likelihood.
 """
 
 from __future__ import annotations
@@ -74,6 +75,24 @@ def blackjax_steps(model: Model, data: dict[str, np.ndarray], steps: int) -> Run
     return lambda: jax.block_until_ready(run(records, jax.random.key(0)))
 
 
+def gathers(model: Model, data: dict[str, np.ndarray], records: int, steps: int) -> Run:
+    """As many records at random places, and Σ log p(xᵢ|θ) over them, in one compiled loop."""
+    held, rng = jax.tree.map(jnp.asarray, data), np.random.default_rng(2)
+    index = jnp.asarray(rng.integers(0, len(data["y"]), (steps, records)), jnp.int32)
+    theta = jnp.zeros(len(model.init), jnp.float32)
+
+    @jax.jit
+    def run(held, index):
+        def step(at):
+            rows = jax.tree.map(lambda leaf: leaf.at[at].get(mode="promise_in_bounds"), held)
+            rows = jax.lax.optimization_barrier(rows)
+            return jax.vmap(model.log_likelihood, (None, 0))(theta, rows).sum()
+
+        return jax.lax.map(step, index)
+
+    return lambda: run(held, index).block_until_ready()
+
+
 def private_steps(kernel: Any, model: Any, data: Any, chains: int, steps: int, temperature: float = 1.0) -> Run:
     """A chunk of steps, with the random numbers that go into it."""
     with jax.enable_x64(True):
@@ -114,8 +133,11 @@ def comparisons() -> Iterator[Comparison]:
         runs[f"λ = 0.99 n/{share}"] = private_steps(
             dp_barker_minibatch(0.01, rate / (3 * n), rate), model, data, 1, steps
         )
+    names = [name for name in runs if name != "full data"]
+    runs["gather"] = gathers(model, data, int(0.99 * n / SHARES[0] * 4 / 3), steps)
     seconds = interleaved(runs)
-    for name in [name for name in runs if name != "full data"]:
+    yield Comparison(f"{steps} gathers of 4/3·0.99 n/{SHARES[0]} records, {setting}", "gather", seconds, "full data")
+    for name in names:
         yield Comparison(f"{steps} exact Poisson minibatch steps, {name}, {setting}", name, seconds, "full data", 1 / 5)
 
     model, data = logistic_regression(10**5, d)
