@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import dpmcmc as dp
+from dpmcmc.chain.acceptance.minibatch import batch_log_ratios
 from dpmcmc.isolation import NotIsolated, each_record
 from dpmcmc.isolation.primitives import KNOWN
 from dpmcmc.isolation.records import kept_apart, traced
@@ -132,6 +133,45 @@ def test_betainc_of_one_record_does_not_go_on_until_all_have_converged(n):
         (before, total), (after, moved) = jax.device_get((run(jnp.asarray(x)), run(jnp.asarray(changed))))
     assert abs(int(moved) - int(total)) <= 2 * LEVELS
     assert np.array_equal(bits(before[1:]), bits(after[1:]))
+
+
+@pytest.mark.parametrize("decided", ["together", "one by one"])
+def test_nor_does_it_in_batches_of_chains_that_are_decided_together(decided):
+    """Record 7 is in the second chain's batch alone; the first chain's log ratios must not see it."""
+    x = np.full(8, 2.0, np.float32)
+    batches = np.arange(8, dtype=np.uint32).reshape(2, 4)
+
+    @jax.jit
+    def run(records):
+        posterior = Posterior(model_of(log_betainc), records)
+        there = np.array([0.001, 0.002])
+        return jax.lax.map(
+            lambda chain: batch_log_ratios(posterior, chain[0], jnp.float64(0.0), chain[1]),
+            (jnp.asarray(batches), jnp.asarray(there)),
+            batch_size=2 if decided == "together" else None,
+        )
+
+    with jax.enable_x64(True):
+        before, after = (np.asarray(run(jnp.asarray(each))) for each in (x, np.r_[x[:7], np.float32(1e7)]))
+    assert np.array_equal(bits(before[0]), bits(after[0]))
+    assert np.array_equal(bits(before[1, :3]), bits(after[1, :3]))
+    assert before[1, 3] != after[1, 3]
+
+
+def test_records_one_at_a_time_give_the_same_under_any_vmap_and_have_derivatives():
+    x, thetas = jnp.array([[1.0, 2.0, 3.0], [0.5, 4.0, 2.0]]), jnp.array([0.1, -0.2])
+
+    def rows(theta, records):
+        return each_record(log_betainc, (theta,), records)
+
+    one_by_one = np.array([[rows(theta, records) for records in x] for theta in thetas])
+    inner = jax.vmap(jax.vmap(rows, (None, 0)), (0, None))(thetas, x)
+    outer = jax.vmap(jax.vmap(rows, (0, None)), (None, 0))(thetas, x)
+    np.testing.assert_allclose(inner, one_by_one, rtol=1e-5)
+    np.testing.assert_allclose(np.swapaxes(outer, 0, 1), one_by_one, rtol=1e-5)
+    slope = jax.grad(lambda theta: jnp.sum(rows(theta, x[0])))(0.1)
+    alone = sum(float(jax.grad(log_betainc)(0.1, one)) for one in x[0])
+    assert float(slope) == pytest.approx(alone, rel=1e-4)
 
 
 def rows_by_custom_vmap():

@@ -105,6 +105,18 @@ def test_scouts_that_are_misled_are_sent_again_over_all_records(fails, some, mon
     assert np.all(np.abs(widths - 1) < 0.08)
 
 
+def test_of_persons_all_are_read(some):
+    """They are listed by identity. If one has another, all that follow move by a place, and every block gains one."""
+    people = dp.PerUnit(LINEAR, "person", most=2)
+    names = np.array([f"{number:06}" for number in range(N // 2)]).repeat(2)
+    other = np.where(names == names[0], "zz", names)
+    here, there = (people.group(linear_records(N, seed=8), of, seed=0) for of in (names, other))
+    first = [tree["rows"]["y"][:ROWS] for tree in (here, there)]
+    assert not np.array_equal(*(np.sort(rows, axis=None) for rows in first))  # what a scout over some would see
+    released(people, here)
+    assert set(some) == {1}
+
+
 def test_the_price_and_what_a_record_changes_are_the_same(some, monkeypatch):
     """Every release over some blocks takes the noise that it would over all; the guarantee is the same."""
     seen = []

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+from jax.custom_derivatives import SymbolicZero
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from dpmcmc.isolation.primitives import KNOWN, MATRICES, ONE_AT_A_TIME, RANDOM, REMEDIES
@@ -35,11 +36,61 @@ def each_record(function: Callable[..., PyTree], public: tuple[PyTree, ...], rec
     run = jaxpr_as_fun(program)
     given, rows = jax.tree.leaves(public), jax.tree.leaves(records)
 
-    def of_record(*record: Any) -> list[Any]:
+    def of_record(given: list[Any], record: list[Any]) -> list[Any]:
         return run(*given, *record)
 
-    made = jax.vmap(of_record)(*rows) if apart else jax.lax.map(lambda record: of_record(*record), tuple(rows))
+    made = jax.vmap(of_record, (None, 0))(given, rows) if apart else _one_after_another(of_record, given, rows)
     return jax.tree.unflatten(tree, made)
+
+
+def _one_after_another(of_record: Callable[..., Any], public: list[Any], records: list[Any]) -> Any:
+    """A row for every record, one at a time: also where the whole is under a ``jax.vmap``, of chains or candidates.
+
+    Chains with batches of their own would otherwise go through these side by side, a record of each at a time.
+    """
+
+    def rows(public: list[Any], records: list[Any]) -> Any:
+        return jax.lax.map(lambda record: of_record(public, record), records)
+
+    alone = jax.custom_batching.custom_vmap(rows)
+
+    @alone.def_vmap
+    def several(size: int, batched: Any, public: list[Any], records: list[Any]) -> Any:
+        if any(batched[1]):  # records of their own
+            leaves, own = [*public, *records], [*batched[0], *batched[1]]
+
+            def one(at: Any) -> Any:
+                picked = [leaf[at] if each else leaf for leaf, each in zip(leaves, own, strict=True)]
+                return alone(picked[: len(public)], picked[len(public) :])
+
+            made = jax.lax.map(one, jax.numpy.arange(size))
+        else:
+            side_by_side = jax.vmap(of_record, ([0 if each else None for each in batched[0]], None))
+            found = _one_after_another(side_by_side, public, records)
+            made = jax.tree.map(lambda leaf: jax.numpy.moveaxis(leaf, 1, 0), found)
+        return made, jax.tree.map(lambda _: True, made)
+
+    return _differentiable(alone, rows)(public, records)
+
+
+def _differentiable(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, with the derivatives of ``plain``, which computes the same. They are asked for from outside where
+    nothing is protected; all others are taken inside, of one record."""
+
+    def slope(given: Any, along: Any) -> Any:
+        leaves, tree = jax.tree.flatten(given)
+        ways = jax.tree.leaves(along, is_leaf=lambda way: isinstance(way, SymbolicZero))
+        moved = [at for at, way in enumerate(ways) if not isinstance(way, SymbolicZero)]
+
+        def of_moved(*some: Any) -> Any:
+            new = dict(zip(moved, some, strict=True))
+            return plain(*jax.tree.unflatten(tree, [new.get(at, leaf) for at, leaf in enumerate(leaves)]))
+
+        return jax.jvp(of_moved, [leaves[at] for at in moved], [ways[at] for at in moved])
+
+    found: Any = jax.custom_jvp(function)
+    found.defjvp(slope, symbolic_zeros=True)
+    return found
 
 
 def check_isolated(function: Callable[..., PyTree], *arguments: PyTree) -> PyTree:

@@ -22,6 +22,9 @@ LAW_ERROR = 2.0**-108
 MOST = 2.0**24
 """The largest mean for which ``LAW_ERROR`` is proved (and far beyond what pays)."""
 
+MOST_PLACES = 2**31 - 1
+"""The most records that :func:`places` tells apart: indices have 32 bits and a sign."""
+
 _TAIL = 2**112  # the mass left out on either side is below 1/_TAIL
 _SCALE = 2**256
 
@@ -72,7 +75,7 @@ def count_table(mean: float) -> CountTable:
 
 
 def places(bits: Array, n: int) -> tuple[Array, Array]:
-    """Uniform indices 0..n−1 from 64-bit words, ⌊bits·n/2⁶⁴⌋, and what is left, bits·n mod 2⁶⁴; n < 2³¹.
+    """Uniform indices 0..n−1 from 64-bit words, ⌊bits·n/2⁶⁴⌋, and what is left, bits·n mod 2⁶⁴; n ≤ MOST_PLACES.
 
     An index comes with a rest of at least t with probability (1 − t/2⁶⁴)/n up to 2⁻⁶⁴, for every t.
     """

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
+from dpmcmc.models.units import RECORD, unit_of
 from dpmcmc.raveled import RaveledModel
 from dpmcmc.scores import matrices, vectors
 from dpmcmc.scores.curvature import UNDESCRIBED, Doubt, learn
@@ -138,9 +139,14 @@ class Stages:
         self.state = self._moved(self.state, self._of_left(APPROACH), CURVATURE_OF_APPROACH)
 
     def _every(self, share: float) -> int:
-        """Scouts read every so manieth block, where the records of those are enough: public."""
+        """Scouts read every so manieth block, where the records of those are enough: public.
+
+        Persons are listed by their identities, so that another identity of one moves all that follow to other places:
+        of them, all are read.
+        """
         enough = max(SOME, LEAST_SHARE * self.n, self.reader.noise / np.sqrt(share) / NOISE_OF_SOME)
-        return 1 if self.foresight.blind else max(int(self.n // enough), 1)
+        all_of_them = self.foresight.blind or unit_of(self.model.model) != RECORD
+        return 1 if all_of_them else max(int(self.n // enough), 1)
 
     def _led_by_some(self, every: int, shares: tuple[float, float]) -> bool:
         """Scouts over some blocks, and the approach from where they lead, over all; whether that was near.

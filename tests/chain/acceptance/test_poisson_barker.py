@@ -200,3 +200,11 @@ def test_public_mistakes_are_refused():
         PoissonBarker(0.1, rate=10.0).event(1000, 1.0)
     with pytest.raises(ValueError, match="use all records"):
         PoissonBarker(10.0).inexact_draws(10**8)
+
+
+def test_more_records_than_an_index_tells_apart_are_refused_before_anything_is_charged():
+    """A signed index of 32 bits would wrap around: some records would be drawn twice as often, and others never."""
+    test = PoissonBarker(1e-6)
+    assert test.event(2**31 - 1, 1.0) is not None
+    with pytest.raises(ValueError, match="draws from up to 2,147,483,647 records, got 2,147,483,648"):
+        test.event(2**31, 1.0)

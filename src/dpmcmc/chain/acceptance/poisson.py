@@ -15,7 +15,7 @@ from dpmcmc.chain.acceptance.base import Decision, RandomWords
 from dpmcmc.chain.acceptance.minibatch import batch_log_ratios
 from dpmcmc.chain.proposals.base import Move
 from dpmcmc.mechanisms import coin, stream
-from dpmcmc.mechanisms.poisson_counts import LAW_ERROR, CountTable, count_table, places
+from dpmcmc.mechanisms.poisson_counts import LAW_ERROR, MOST_PLACES, CountTable, count_table, places
 from dpmcmc.models.base import ModelLike, PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, PoissonBarkerBit
@@ -132,6 +132,11 @@ class _Setting:
     rate: float
 
     def __post_init__(self) -> None:
+        if self.n > MOST_PLACES:
+            raise ValueError(
+                f"PoissonBarker draws from up to {MOST_PLACES:,} records, got {self.n:,}; take a test on all records, "
+                "such as dp.dp_barker, or a subset of them"
+            )
         if self.rate < LEAST_RATE * self.n * self.m:
             raise ValueError(
                 f"PoissonBarker: rate = {self.rate:.4g} is too small for n = {self.n} records with bound {self.m:.4g}: "
