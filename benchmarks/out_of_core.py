@@ -39,7 +39,8 @@ def counted(program, arguments=(), every=1):
     print(f"every {every}: {passes[-1][1]:.1f} s", file=sys.stderr, flush=True)
     return result
 source.total = counted
-release = dp.sample(model, source, epsilon=1.0, delta=1e-10, seed=0, progress=False)
+method = dp.ScoreRelease(shuffled=True)  # random numbers, in the order in which they were drawn
+release = dp.sample(model, source, epsilon=1.0, delta=1e-10, method=method, seed=0, progress=False)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 whole = [taken for every, taken in passes if every == 1]
 found = {"n": source.n, "passes": len(whole), "seconds_of_passes": sum(whole),

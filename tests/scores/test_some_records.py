@@ -56,8 +56,9 @@ def rare():
     return {"x": x[order], "y": y[order]}
 
 
-def released(model, data, **settings):
-    return dp.sample(model, data, EPSILON, DELTA, seed=0, progress=False, **settings)
+def released(model, data, shuffled=True, **settings):
+    method = dp.ScoreRelease(shuffled=shuffled)
+    return dp.sample(model, data, EPSILON, DELTA, method=method, seed=0, progress=False, **settings)
 
 
 def compared(release, mean, std):
@@ -103,6 +104,12 @@ def test_scouts_that_are_misled_are_sent_again_over_all_records(fails, some, mon
     errors, widths = compared(release, mode, np.sqrt(np.diag(covariance)))
     assert np.all(np.abs(errors) < 0.25)
     assert np.all(np.abs(widths - 1) < 0.08)
+
+
+def test_all_are_read_of_a_table_whose_order_nobody_spoke_of(some):
+    """In a sorted table, one other value would move many records into other blocks."""
+    released(LINEAR, ordered("by outcome"), shuffled=False)
+    assert set(some) == {1}
 
 
 def test_of_persons_all_are_read(some):

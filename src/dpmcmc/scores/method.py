@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from dpmcmc.arguments import truth
 from dpmcmc.charge import OverBudget, Purse, of_releases
 from dpmcmc.geometry import check_real
 from dpmcmc.method import check_budget
@@ -47,12 +48,20 @@ class ScoreRelease:
 
     - ``public_data``: public records whose covariates are like the private ones', which then need not be learnt; for a
       model that does not simulate, records to begin and to rehearse with.
+    - ``shuffled``: the order of the records has nothing to do with what they hold, as if by a random number. Then, of
+      more than four million, the search begins with a part. In a table that is sorted by its values, one other value
+      moves many records to other places: do not say so of it, nor of one whose order you do not know.
 
-    Guarantee: Gaussian releases under one filter, charged before the first is made.
+    Guarantee: Gaussian releases under one filter, charged before the first is made. With ``shuffled`` it is for the
+    list as it is given, in which a record keeps its place.
     Reference: docs/theory/score-release.md, docs/theory/filter.md.
     """
 
     public_data: PyTree | None = None
+    shuffled: bool = False
+
+    def __post_init__(self) -> None:
+        truth("ScoreRelease: shuffled", self.shuffled)
 
     def plan(
         self,
@@ -92,6 +101,7 @@ class ScoreRelease:
             receipts=(*spent, receipt),
             rule=rule,
             public_data=public,
+            shuffled=self.shuffled,
         )
 
 

@@ -30,6 +30,7 @@ class PlannedScores:
     receipts: tuple[Receipt, ...]
     rule: GaussianFilter
     public_data: PyTree | None = None
+    shuffled: bool = False
 
     def describe(self) -> str:
         """The method in a few words."""

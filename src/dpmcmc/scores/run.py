@@ -90,7 +90,7 @@ def release_sums(plan: PlannedScores, posterior: Posterior, source: RandomSource
         reader = Reader(plan.raveled, posterior, rule, keys)
         rng = np.random.default_rng(public)
         foresight, theta, unseen = _prepared(plan, reader, rng, jax.random.key(public))
-        found, failed = Stages(plan.raveled, reader, foresight).run(theta)
+        found, failed = Stages(plan.raveled, reader, foresight, plan.shuffled).run(theta)
         records = plan.temperature * reader.n
         seen = foresight.seen_information(found.picture.theta)
         said, typical = (

@@ -90,8 +90,8 @@ class Found(NamedTuple):
 class Stages:
     """One run: the records behind a reader, and what they are expected to be like."""
 
-    def __init__(self, model: RaveledModel, reader: Reader, foresight: Foresight) -> None:
-        self.model, self.reader, self.n, self.foresight = model, reader, reader.n, foresight
+    def __init__(self, model: RaveledModel, reader: Reader, foresight: Foresight, shuffled: bool = False) -> None:
+        self.model, self.reader, self.n, self.foresight, self.shuffled = model, reader, reader.n, foresight, shuffled
         self._simulated: dict[bytes, Simulated] = {}
         self._pictures: tuple[bytes, dict[Any, Picture]] = (b"", {})  # with the newest ratio
 
@@ -141,11 +141,11 @@ class Stages:
     def _every(self, share: float) -> int:
         """Scouts read every so manieth block, where the records of those are enough: public.
 
-        Persons are listed by their identities, so that another identity of one moves all that follow to other places:
-        of them, all are read.
+        Only where the order of the records is said to have nothing to do with what they hold. Persons are listed by
+        their identities, so that another identity of one moves all that follow to other places: of them, all are read.
         """
         enough = max(SOME, LEAST_SHARE * self.n, self.reader.noise / np.sqrt(share) / NOISE_OF_SOME)
-        all_of_them = self.foresight.blind or unit_of(self.model.model) != RECORD
+        all_of_them = not self.shuffled or self.foresight.blind or unit_of(self.model.model) != RECORD
         return 1 if all_of_them else max(int(self.n // enough), 1)
 
     def _led_by_some(self, every: int, shares: tuple[float, float]) -> bool:
