@@ -83,6 +83,18 @@ MISTAKES = [
     ('bounds = [18, 90]\nunit = "year"', 'unit = "year"', "columns.age", "bounds"),
     ("bounds = [18, 90]", 'bounds = ["...", 90]', "columns.age.bounds", "..."),
     ("bounds = [18, 90]", "bounds = [90, 18]", "columns.age.bounds", "90"),
+    (
+        'type = "number"\nbounds = [18, 90]',
+        'type = "date"\nbounds = ["01.02.2003", "2004-01-01"]',
+        "columns.age.bounds",
+        "without quotes",
+    ),
+    (
+        'type = "number"\nbounds = [18, 90]',
+        'type = "date"\nbounds = [2004-01-01, 2003-01-01]',
+        "columns.age.bounds",
+        "[2004-01-01, 2003-01-01]",
+    ),
     ("bounds = [18, 90]", "bounds = [18]", "columns.age.bounds", "18"),
     ("bounds = [18, 90]", "bounds = [18, inf]", "columns.age.bounds", "inf"),
     ("bounds = [18, 90]", 'bounds = "eighteen"', "columns.age.bounds", "eighteen"),
