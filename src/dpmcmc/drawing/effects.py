@@ -32,7 +32,7 @@ def panels(name: str, at: Sequence[Any], posterior: np.ndarray, prior: np.ndarra
         else:
             (_columns if levels else _curve)(axis, at, posterior, prior)
             axis.set(xlabel=shortened(name), ylim=_room(posterior))
-            axis.set_ylabel(shortened(y_label), loc="bottom" if len(y_label) > 24 else "center")
+            axis.set_ylabel(shortened(y_label, 26))
         for side in ("left", "right", "top") if across else ("right", "top"):
             axis.spines[side].set_visible(False)
         axis.legend(**_LEGEND)

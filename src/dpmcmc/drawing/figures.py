@@ -61,14 +61,14 @@ class Interval:
         return cls(label, tuple(map(float, found)))  # type: ignore[arg-type]
 
 
-def shortened(label: str) -> str:
+def shortened(label: str, longest: int = LONGEST) -> str:
     """A label that fits into a picture; levels of a column with a long name are still told apart."""
     plain = " ".join(label.split())
     column, bracket, level = plain.partition("[")
-    if len(plain) <= LONGEST or not bracket or not level.endswith("]"):
-        return _cut(plain, LONGEST)
-    level = _cut(level[:-1], max(LONGEST - 2 - len(column), 24))
-    return f"{_cut(column, LONGEST - 2 - len(level))}[{level}]"
+    if len(plain) <= longest or not bracket or not level.endswith("]"):
+        return _cut(plain, longest)
+    level = _cut(level[:-1], max(longest - 2 - len(column), 3 * longest // 5))
+    return f"{_cut(column, longest - 2 - len(level))}[{level}]"
 
 
 def _cut(text: str, longest: int) -> str:
