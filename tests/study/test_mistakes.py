@@ -84,13 +84,13 @@ MISTAKES = [
     ("bounds = [18, 90]", 'bounds = ["...", 90]', "columns.age.bounds", "..."),
     ("bounds = [18, 90]", "bounds = [90, 18]", "columns.age.bounds", "90"),
     (
-        'type = "number"\nbounds = [18, 90]',
+        'type = "number"\nbounds = [18, 90]\nunit = "year"',
         'type = "date"\nbounds = ["01.02.2003", "2004-01-01"]',
         "columns.age.bounds",
         "without quotes",
     ),
     (
-        'type = "number"\nbounds = [18, 90]',
+        'type = "number"\nbounds = [18, 90]\nunit = "year"',
         'type = "date"\nbounds = [2004-01-01, 2003-01-01]',
         "columns.age.bounds",
         "[2004-01-01, 2003-01-01]",
