@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -67,8 +68,14 @@ for command, summary in SUMMARIES.items():
 app.add_typer(ledger, name="ledger", short_help="What was spent on a data set, and what is left.")
 
 
+def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning as one line."""
+    typer.echo(f"Warning: {message}", err=True)
+
+
 def main() -> None:
     """The command line, without tracebacks unless ``--debug`` asks for them."""
+    warnings.showwarning = _warned
     try:
         app()
     except Exception as error:

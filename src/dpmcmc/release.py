@@ -66,7 +66,8 @@ class Release(Predicting, Shown):
     def __post_init__(self) -> None:
         if isinstance(declaration := getattr(self.model, "declaration", None), str):
             object.__setattr__(self, "settings", self.settings | {"declaration": declaration})
-        if isinstance(study := getattr(self.model, "study", None), dict):
+        study = getattr(self.model, "study", None)
+        if isinstance(study, dict) and "study" not in self.settings:  # else it is kept, with the versions that ran
             object.__setattr__(self, "settings", self.settings | {"study": study})
 
     def __getstate__(self) -> dict[str, Any]:

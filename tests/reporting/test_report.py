@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 import dpmcmc as dp
 from dpmcmc.cli import app
+from dpmcmc.drawing import panels
+from dpmcmc.drawing.figures import shortened
 from dpmcmc.reporting import html
 from dpmcmc.reporting.budgets import budget_curve
 from dpmcmc.scores.sums import ScoreSums
@@ -228,3 +230,42 @@ def test_what_is_said_of_the_last_sum_is_what_its_probability_says():
 
 def test_a_study_keeps_the_version_of_the_code_that_ran():
     assert versions()["dpmcmc"] == dp.__version__
+
+
+AGE = 'type = "number"\nbounds = [18, 90]\nunit = "year"'
+DATED = GOOD.replace(AGE, 'type = "date"\nbounds = [2020-01-01, 2022-12-31]')
+
+
+def test_dates_are_dates_and_what_hardly_changed_is_named():
+    assert DATED != GOOD
+    release = release_of(DATED)
+    name = "plan[full]"
+    mean, std = release.model.priors[name]
+    release.draws[name] = mean + std * np.random.default_rng(1).normal(size=release.draws[name].shape)
+    page = checked(html(release))
+    assert "per day" in page.text
+    assert "dates are at their first bound" in page.text
+    assert f"The records told hardly anything of {name}" in page.text
+    assert "2021" in page.text
+
+
+def test_levels_with_long_names_are_told_apart_in_pictures():
+    column = "Region of residence by the official classification"
+    levels = ("northern counties", "southern counties", "elsewhere")
+    labels = [shortened(f"{column}[{level}, without its capital]") for level in levels]
+    assert len(set(labels)) == 3
+    assert all(len(label) <= 40 for label in labels)
+    rows = np.array([[1.0, 0.1, 0.8, 1.2], [1.1, 0.1, 0.9, 1.3], [50.0, 900.0, 0.0, 3000.0]])
+    figure = panels("place", levels, rows, 100 * rows, "visits")
+    axis = figure.axes[0]
+    assert axis.get_xlim()[1] < 3
+    assert [text.get_text() for text in axis.texts] == list(levels)
+
+
+def test_a_saved_release_keeps_the_versions_that_ran(paid, tmp_path):
+    """Read again by other versions, the report is of those that made it."""
+    study = dict(paid.settings["study"]) | {"versions": {"python": "0.0.1", "dpmcmc": "0.0.2"}}
+    settings = dict(paid.settings) | {"study": study}
+    kept = dataclasses.replace(paid, settings=settings).with_model(paid.model)
+    assert kept.settings["study"]["versions"]["python"] == "0.0.1"
+    assert "Version 0.0.2" in checked(html(kept)).text

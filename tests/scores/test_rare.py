@@ -1,5 +1,7 @@
 """Values that may be no record's: what rests on them is taken away, and nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -90,6 +92,9 @@ def test_so_many_unseen_values_that_others_stand_in_for_them_are_said_to_be_too_
     few, many = (_quality(unseen=count) for count in (MANY_UNSEEN, MANY_UNSEEN + 1))
     assert (few.verdict, many.verdict) == ("wide", "not usable")
     assert "intervals are as wide" in few.reason
+    bent = replace(few, bend=2.0)
+    assert bent.verdict == "not usable"
+    assert "cannot be relied on" in bent.reason
     assert f"{MANY_UNSEEN + 1} covariates" in many.reason
     assert "do not allow for" in many.reason
 

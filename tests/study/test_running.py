@@ -2,6 +2,8 @@
 
 import json
 import os
+import warnings
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -9,11 +11,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import dpmcmc as dp
-from dpmcmc.cli import app
+from dpmcmc.cli import app, main
+from dpmcmc.commands.fit import _kept
+from dpmcmc.method import RunFailed
 from dpmcmc.records import CSV
 from dpmcmc.study import Study, StudyError, new_study
 from dpmcmc.study.places import Places
 from dpmcmc.study.running import counted, prepared
+from tests.reporting.releases import release_of
 from tests.study.studies import GOOD, TABLE
 
 
@@ -56,9 +61,11 @@ def test_mistakes_that_the_table_shows(folder):
             "columns.old", "'age'")  # fmt: skip
     refused(folder, GOOD.replace('"record"', '"who"\nmost = 2'), "privacy.protects", "'person'")
     (folder / "visits.csv").write_text(TABLE.replace("full", "secret"))
-    with pytest.raises(ValueError, match="'plan'") as raised:
+    with pytest.raises(StudyError, match=r"study\.toml, line \d+: columns\.plan: .* unknown = \"other\"") as raised:
         prepared(Study.parse(GOOD, "study.toml"))
     assert "secret" not in str(raised.value)
+    (folder / "visits.csv").write_text(TABLE.splitlines()[0] + "\n")
+    refused(folder, GOOD, "study.toml, line 2: table", "0 records")
 
 
 def test_mistakes_that_files_show(folder):
@@ -68,6 +75,19 @@ def test_mistakes_that_files_show(folder):
     refused(folder, GOOD.replace("report.html", "no/report.html"), "output.report", "no such folder")
     refused(folder, GOOD.replace("ledger.db", "no/ledger.db"), "ledger.file", "no such folder")
     refused(folder, GOOD.replace("ledger.db", "visits.csv"), "ledger.file")
+    refused(folder, GOOD.replace("release.npz", "/proc/release.npz"), "output.release", "cannot be written to")
+    refused(folder, GOOD.replace("ledger.db", "/proc/ledger.db"), "ledger.file", "cannot be written to")
+
+
+def test_a_release_that_cannot_be_stored_where_it_should_is_stored_elsewhere(folder):
+    release = release_of()
+    failed = RunFailed(SimpleNamespace(guarantee=release.guarantee, receipts=release.receipts), OSError("full"))
+    assert _kept(failed, folder / "release.npz") is failed
+    failed.release = release
+    said = str(_kept(failed, folder / "release.npz"))
+    file = next(folder.glob("release-*/release.npz"))
+    assert str(file) in said
+    assert dp.Release.load(file).guarantee == release.guarantee
 
 
 def test_mistakes_that_the_ledger_shows(folder):
@@ -110,6 +130,26 @@ def test_new_never_overwrites(folder):
     said = CliRunner().invoke(app, ["new", "visits.csv", "--out", "study.toml"])
     assert said.exit_code == 2
     assert (folder / "study.toml").read_text() == GOOD
+
+
+def test_new_warns_where_the_first_line_looks_like_a_record(folder):
+    (folder / "visits.csv").write_text("3,41.5,free\n2,30,full\n")
+    said = CliRunner().invoke(app, ["new", "visits.csv", "--out", "new.toml"])
+    assert said.exit_code == 0
+    assert "Warning: columns are called by numbers" in said.output
+
+
+def test_warnings_are_a_line_without_places_in_the_code(folder, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["dpmcmc", "fit", "study.toml", "--yes"])
+    monkeypatch.setattr("warnings.showwarning", warnings.showwarning)
+    (folder / "study.toml").write_text(
+        GOOD.replace("delta = 1e-6", "delta = 0.5").replace("epsilon = 1.0", "epsilon = 9.0")
+    )
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr().err
+    assert "Warning: delta = 0.5 is not below 1/n" in said
+    assert "running.py" not in said
 
 
 def test_a_european_file(folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import typer
 
@@ -40,7 +41,7 @@ def endings() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def ended(error: Exception, code: int) -> None:
+def ended(error: Exception, code: int) -> NoReturn:
     """Say what is wrong, and end."""
     if debugging():
         raise error

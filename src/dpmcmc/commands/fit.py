@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpmcmc.commands.endings import DECLINED, endings
+from dpmcmc.commands.endings import DECLINED, FAILED, ended, endings
 
 if TYPE_CHECKING:
+    from dpmcmc.method import RunFailed
     from dpmcmc.release import Release
     from dpmcmc.study.running import Ready
 
@@ -25,6 +26,7 @@ def fit(
     Whatever can be refused is refused before anything is charged.
     """
     with endings():
+        from dpmcmc.method import RunFailed
         from dpmcmc.reporting.page import check_installed, report
         from dpmcmc.study.running import opened_ledger, prepared
         from dpmcmc.study.study import Study
@@ -36,12 +38,34 @@ def fit(
         if not (yes or _agreed(json)):
             typer.echo("Nothing was charged.", err=True)
             raise typer.Exit(DECLINED)
-        release = ready.run(progress=not quiet)
+        try:
+            release = ready.run(progress=not quiet)
+        except RunFailed as error:
+            ended(_kept(error, found.release), FAILED)
         report(release, found.report, title=found.title, ledger=opened_ledger(found))
         if json:
             typer.echo(_json(release, ready))
         else:
             typer.echo(_told(release, ready))
+
+
+def _kept(error: RunFailed, wanted: Path) -> Exception:
+    """What to say of a run that failed; a release that only could not be stored is stored elsewhere."""
+    import tempfile
+
+    if error.release is None:
+        return error
+    for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+        try:
+            file = Path(tempfile.mkdtemp(prefix="release-", dir=folder)) / wanted.name
+            error.release.save(file)
+        except OSError:
+            continue
+        return RuntimeError(
+            f"{wanted} could not be written. The run is spent, and its release is kept in {file}: move it to where it "
+            f"belongs, and `dpmcmc report` makes its report."
+        )
+    return error
 
 
 def _agreed(aside: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,13 @@ def new(
         written = CSV(table, separator=separator, decimal=decimal, encoding=encoding, dates=dates)
         usual = written == CSV(table) and table.suffix.lower() in (".csv", ".parquet")
         text = new_study(table if usual else written, out)
+        names = tomllib.loads(text).get("columns", {})
+        if any(name.replace(",", ".").replace(".", "", 1).lstrip("-").isdigit() for name in names):
+            typer.echo(
+                "Warning: columns are called by numbers. If the table has no header, its first record is now in the "
+                f"study file: delete {out}, and give the table a header.",
+                err=True,
+            )
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
         if json:

@@ -93,5 +93,7 @@ def predict(
         else:
             typer.echo(table.to_string(float_format=lambda value: f"{value:.4g}"))
             typer.echo(
-                f"Verdict of the release: {found.quality.verdict}. {found.guarantee or 'No guarantee'}.", err=True
+                f"Expected {study.regression.outcome} of each row, with 90 % intervals. "
+                f"Verdict of the release: {found.quality.verdict}. {found.guarantee or 'No guarantee'}.",
+                err=True,
             )

@@ -61,10 +61,18 @@ class Interval:
         return cls(label, tuple(map(float, found)))  # type: ignore[arg-type]
 
 
-def shortened(label: str) -> str:
-    """A label that fits into a picture."""
+def shortened(label: str, longest: int = LONGEST) -> str:
+    """A label that fits into a picture; levels of a column with a long name are still told apart."""
     plain = " ".join(label.split())
-    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
+    column, bracket, level = plain.partition("[")
+    if len(plain) <= longest or not bracket or not level.endswith("]"):
+        return _cut(plain, longest)
+    level = _cut(level[:-1], max(longest - 2 - len(column), 3 * longest // 5))
+    return f"{_cut(column, longest - 2 - len(level))}[{level}]"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
 def forest(
@@ -140,13 +148,6 @@ def limits_of(rows: Sequence[Interval]) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def _room(rows: np.ndarray) -> tuple[float, float]:
-    """Limits that show the posterior; priors are mostly far wider, and are cut off."""
-    low, high = float(rows[:, 2].min()), float(rows[:, 3].max())
-    pad = 0.6 * ((high - low) or abs(high) or 1.0)
-    return (max(low - pad, 0.0) if low >= 0 else low - pad), high + pad
-
-
 def densities(draws: Mapping[str, np.ndarray], *, figure: Any = None) -> Any:
     """A histogram of each quantity, one below the other, with its median and 90 % interval."""
     from matplotlib.figure import Figure
@@ -194,41 +195,4 @@ def curve(
         axis.grid(color=FAINT, alpha=0.35, linewidth=0.5)
         for side in ("right", "top"):
             axis.spines[side].set_visible(False)
-    return figure
-
-
-def panels(
-    name: str,
-    at: Sequence[Any],
-    posterior: np.ndarray,
-    prior: np.ndarray,
-    y_label: str,
-) -> Any:
-    """What is expected of an outcome along one column: rows of mean, sd, 5 and 95 %, after and before the records.
-
-    ``at`` are numbers, or the names of levels.
-    """
-    from matplotlib.figure import Figure
-
-    levels = isinstance(at[0], str)
-    with styled():
-        figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
-        axis = figure.add_subplot()
-        x = np.arange(len(at)) if levels else np.asarray(at, dtype=float)
-        if levels:
-            axis.vlines(x, prior[:, 2], prior[:, 3], color=FAINT, alpha=0.28, linewidth=16, label="prior, 90 %")
-            axis.vlines(x, posterior[:, 2], posterior[:, 3], color=ACCENT, linewidth=2)
-            axis.plot(x, posterior[:, 0], "o", color=ACCENT, markersize=5, label="posterior")
-        else:
-            axis.fill_between(x, prior[:, 2], prior[:, 3], color=FAINT, alpha=0.28, linewidth=0, label="prior, 90 %")
-            axis.fill_between(x, posterior[:, 2], posterior[:, 3], color=ACCENT, alpha=0.3, linewidth=0)
-            axis.plot(x, posterior[:, 0], color=ACCENT, linewidth=2, label="posterior")
-        if levels:
-            few = len(at) <= 6
-            axis.set_xticks(x, [shortened(label)[:14] for label in at] if few else [])
-            axis.set_xlim(-0.6, len(at) - 0.4)
-        axis.set(xlabel=shortened(name), ylabel=shortened(y_label), ylim=_room(posterior))
-        for side in ("right", "top"):
-            axis.spines[side].set_visible(False)
-        axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=9)
     return figure

@@ -39,7 +39,7 @@ class Date(Amount):
         if isinstance(low, datetime.datetime) != isinstance(high, datetime.datetime):
             raise ValueError(f"bounds must be two dates or two datetimes, got one of each: {given!r}")
         if not low < high:
-            raise ValueError(f"bounds must be two dates, the earlier one first, got {given!r}")
+            raise ValueError(f"bounds must be two dates, the earlier one first, got {low} and {high}")
         self.check_rules()
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)

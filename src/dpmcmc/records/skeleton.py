@@ -18,7 +18,7 @@ _HEAD = f"""\
 # Columns that are not needed can be left out.
 #
 # type       settings
-# number     bounds = [0, 120]; unit = "years"; integer = true; missing = 0; outside = "refuse"
+# number     bounds = [0, 120]; unit = "year"; integer = true; missing = 0; outside = "refuse"
 # category   levels = ["a", "b"]; reference = "a"; unknown = "other"; missing = "level"
 # ordered    levels = ["low", "high"]; unknown = "other"; missing = "level"
 #            levels = {{1 = "low", 2 = "high"}} where the table has codes for them

@@ -94,9 +94,8 @@ def check_names(names: Sequence[Any], wanted: Iterable[str], separated: str = ""
         )
     repeated = [name for name in wanted if counts[name] > 1]
     if repeated:
-        raise RefusedValue(
-            f"the table has more than one column called {', '.join(map(repr, repeated))}: rename or drop the others"
-        )
+        listed = ", ".join(map(repr, dict.fromkeys(repeated)))
+        raise RefusedValue(f"the table has more than one column called {listed}: rename or drop the others")
 
 
 def _alike(absent: list[str], names: Sequence[str]) -> str:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from dpmcmc.drawing import Interval
+from dpmcmc.records import Date
 from dpmcmc.release import Release
 from dpmcmc.reporting.numbers import short, span
 
 PRIOR_DRAWS = 4000
 LEVELS = 12  # of a column whose effect is drawn
+HARDLY = "hardly"  # what the table says where the records made an interval hardly narrower
+_SHAPES = {  # parameters that are no coefficient, by what they do
+    "concentration": "variance = mean + mean² / this",
+    "sigma": "standard deviation of errors",
+}
 RATIOS = {
     "bernoulli": "odds ratio",
     "ordinal": "odds ratio",
@@ -50,7 +58,7 @@ class Row:
         if self.prior is None:
             return ""
         wide, narrow = (float(np.subtract(*np.quantile(x, [0.95, 0.05]))) for x in (self.prior, self.draws))
-        return f"{short(wide / narrow, 2)}×" if narrow > 0 and wide / narrow >= 1.1 else "hardly"
+        return f"{short(wide / narrow, 2)}×" if narrow > 0 and wide / narrow >= 1.1 else HARDLY
 
     @property
     def ratio(self) -> str:
@@ -80,9 +88,9 @@ def _numbers(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
 
 
 def prior_draws(model: Any, count: int = PRIOR_DRAWS) -> dict[str, np.ndarray]:
-    """Draws of the model's normal priors."""
-    rng = np.random.default_rng(0)
-    return {name: mean + std * rng.standard_normal(count) for name, (mean, std) in model.priors.items()}
+    """Draws of the model's normal priors: for each parameter as many quantiles, in an order of its own."""
+    rng, normal = np.random.default_rng(0), ndtri((np.arange(count) + 0.5) / count)
+    return {name: mean + std * rng.permutation(normal) for name, (mean, std) in model.priors.items()}
 
 
 def _of_regression(release: Release, model: Any) -> list[Row]:
@@ -96,13 +104,14 @@ def _of_regression(release: Release, model: Any) -> list[Row]:
 
 def _columns(model: Any) -> tuple[dict[str, float], dict[str, str]]:
     """How far the column of each coefficient can go, and what one unit of it is."""
-    reaches, units = {}, {}
+    reaches, units = {}, dict(_SHAPES)
     family = model.likelihood
     for column in model.design.columns:
         for which in family.predictors:
             name = family.coefficient(column.name, which)
             reaches[name] = column.bounds[1] - column.bounds[0]
-            unit = getattr(model.schema.get(column.name), "unit", "")
+            declared = model.schema.get(column.name)
+            unit = "day" if isinstance(declared, Date) else getattr(declared, "unit", "")
             units[name] = f"per {unit}" if unit else ""
     return reaches, units
 
@@ -141,12 +150,19 @@ def effects(release: Release, most: int) -> list[tuple[str, list[Any], np.ndarra
         codes = np.arange(column.n_levels) if column.labels else np.linspace(column.bounds[0], column.bounds[1], 25)
         at: dict[str, np.ndarray] = {each: np.full(len(codes), _centre(model.schema[each])) for each in model.inputs}
         rows.append(model.covariates_of(at | {name: codes.astype(float)}))
-        shown.append(list(column.labels) if column.labels else list(codes))
+        shown.append(list(column.labels) if column.labels else _values(column, codes))
     if not drawn:
         return []
     ends = np.cumsum([len(each) for each in rows])[:-1]
     found = [np.split(each, ends) for each in model.expected_at([after, before], np.concatenate(rows))]
     return list(zip(drawn, shown, *found, strict=True))
+
+
+def _values(column: Any, codes: np.ndarray) -> list[Any]:
+    """Encoded numbers as the table has them."""
+    if isinstance(column, Date):
+        return [column.low + datetime.timedelta(days=float(days)) for days in codes]
+    return list(codes)
 
 
 def _centre(column: Any) -> float:

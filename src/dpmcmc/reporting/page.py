@@ -10,10 +10,11 @@ from typing import Any
 from dpmcmc import __version__, files
 from dpmcmc.arguments import instance
 from dpmcmc.drawing import curve, forest, limits_of, matplotlib_of, panels, svg
+from dpmcmc.records import Date
 from dpmcmc.release import Release
 from dpmcmc.reporting import wording
 from dpmcmc.reporting.budgets import BudgetCurve, budget_curve
-from dpmcmc.reporting.coefficients import Row, effects, forest_rows, public_settings, ratio_name, rows_of
+from dpmcmc.reporting.coefficients import HARDLY, Row, effects, forest_rows, public_settings, ratio_name, rows_of
 from dpmcmc.reporting.numbers import short
 
 FOREST = 24  # rows of a picture, so that it fits on a sheet of paper
@@ -90,6 +91,8 @@ def facts(release: Release, title: str, ledger: Any, safe: Any) -> dict[str, Any
         "has_prior": any(row.prior is not None for row in rows),
         "ratio": ratio_name(release.model),
         "formula": getattr(release.model, "formula", ""),
+        "untold": [row.name for row in rows if row.learnt == HARDLY],
+        "has_dates": any(isinstance(column, Date) for column in _declared(release.model)),
         "forests": [safe(picture) for picture in _forests(rows)],
         "effects": [safe(picture) for picture in _effects(release)],
         "budgets": found,
@@ -101,6 +104,12 @@ def facts(release: Release, title: str, ledger: Any, safe: Any) -> dict[str, Any
         "now": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "version": __version__,
     }
+
+
+def _declared(model: Any) -> list[Any]:
+    """The columns that a regression by formula reads."""
+    schema = getattr(model, "schema", None)
+    return [] if schema is None else [schema[name] for name in getattr(model, "inputs", ())]
 
 
 def _versions(study: dict[str, Any] | None) -> list[tuple[str, str]]:
@@ -127,7 +136,7 @@ def _effects(release: Release) -> list[str]:
     outcome = getattr(release.model, "outcome", "outcome")
     for number, (name, at, after, before) in enumerate(effects(release, EFFECTS)):
         figure = panels(name, at, after, before, f"expected {outcome}")
-        ends = [f"{at[i] if isinstance(at[i], str) else short(at[i])}: {short(after[i, 0])}" for i in (0, -1)]
+        ends = [f"{short(at[i]) if isinstance(at[i], float) else at[i]}: {short(after[i, 0])}" for i in (0, -1)]
         title = f"Expected {outcome} along {name}"
         pictures.append(svg(figure, f"effect{number}", title, f"Posterior means, from {' to '.join(ends)}."))
     return pictures
@@ -145,8 +154,8 @@ def _noise(release: Release) -> list[tuple[str, str]]:
     """The figures of the quality that mean the same for several methods, in words."""
     quality: Any = release.quality
     said = {
-        "mean_error": ("Noise moves means by about", "{:.2f} posterior standard deviations"),
-        "widening": ("Intervals are wider than without privacy by a factor of", "{:.2f}"),
+        "mean_error": ("Noise moves means (root mean square) by about", "{:.2f} posterior standard deviations"),
+        "widening": ("Intervals are wider than without privacy (root mean square) by a factor of", "{:.2f}"),
         "clipped": ("Records whose part in a sum was shortened", "about {:.1%}"),
         "information_error": ("How well the information of the records is known", "to about {:.0%}"),
         "surprise": ("Agreement of the last released sum with those before it", "p = {:.2g}"),

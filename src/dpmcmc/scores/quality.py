@@ -138,6 +138,8 @@ class ScoreQuality(Quality):
     def _of_unseen(self) -> str:
         if self.unseen > MANY_UNSEEN:
             return "and of so many, other effects take over a part that intervals do not allow for"
+        if self.bend > NOT_NORMAL:
+            return "and intervals are so wide that draws, which suppose a normal likelihood there, cannot be relied on"
         return "and intervals are as wide"
 
     def describe(self) -> str:

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import Any
 
 from dpmcmc.arguments import shown
-from dpmcmc.records.toml import PLACE, key, loaded
+from dpmcmc.records.toml import PLACE, key, literal, loaded
 
 MOST = 1_000_000  # characters of a study file
+_WORDS = (
+    (r"a coding such as dp\.Boolean\(\{'yes': True, 'no': False\}\), or unknown=False",
+     'true = ["yes"] and false = ["no"], or unknown = false'),
+    (r"how the file is written, with dp\.CSV\(.*?\) or \[csv\] in a study file",
+     'how the file is written, with decimal = ",", missing = ["-99"] or dates = "31.12.2020" in a section [csv]'),
+    (r"dp\.CSV\(path, separator=(.*?)\) or, for `dpmcmc new`, --separator \1", r"separator = \1 in a section [csv]"),
+    (r"dp\.CSV\(path, encoding=\.\.\.\)", 'encoding = "cp1252" or "latin-1" in a section [csv]'),
+    (r"dp\.Number\.count\(most\)", 'type = "number" with integer = true and bounds from 0'),
+    (r"dp\.Boolean\(\)", 'type = "boolean"'),
+    (r"dp\.Ordered\(levels\)", 'type = "ordered"'),
+    (r"dp\.(Number|Category|Ordered|Boolean|Date)\b", lambda found: found[1].lower()),
+    (r"\b(unknown|missing|outside)='(\w+)'", r'\1 = "\2"'),
+    (r"\b(missing)=<", r"\1 = <"),
+    (r"\binteger=True\b", "integer = true"),
+    (r"; to take all that is left, plan with .*? spent=ledger", ""),
+    (r"^CSV: ", ""),
+)  # fmt: skip
 _CLOSERS = ("]", "}", '"""', "'''")
 
 
@@ -41,7 +60,8 @@ class Places:
         lines = self.text.splitlines()
         if not number.isdigit() or not 0 < int(number) <= len(lines):
             return said
-        return f'{said}, which is {shown(lines[int(number) - 1].strip())}; allowed: lines such as key = "text"'
+        allowed = 'lines such as key = "text", key = 1.5 or key = 2020-12-31'
+        return f"{said}, which is {shown(lines[int(number) - 1].strip())}; allowed: {allowed}"
 
     @cached_property
     def lines(self) -> dict[tuple[str, ...], int]:
@@ -76,7 +96,7 @@ class Places:
         place = f"{self.source}, line {self.line(*path)}: {'.'.join(map(key, path))}"
         value = self.value(*path)
         given = "" if value is None or isinstance(value, dict) else f" = {_said(value)}"
-        return StudyError(f"{place}{given}: {problem}{f'; allowed: {allowed}' if allowed else ''}")
+        return StudyError(f"{place}{given}: {in_toml(problem)}{f'; allowed: {allowed}' if allowed else ''}")
 
     def value(self, *path: str) -> Any:
         """What the file has there; None if nothing."""
@@ -88,12 +108,21 @@ class Places:
         return found
 
 
+def in_toml(said: str) -> str:
+    """A message of the library in the words of a study file, which knows no Python."""
+    for pattern, own in _WORDS:
+        said = re.sub(pattern, own, said)
+    return said
+
+
 def unfilled(value: Any) -> bool:
     """Whether a value still has a place to fill in."""
     return value == PLACE or (isinstance(value, list) and PLACE in value)
 
 
 def _said(value: Any) -> str:
+    if isinstance(value, list) and len(value) <= 4 and all(isinstance(each, date) for each in value):
+        return literal(value)
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 

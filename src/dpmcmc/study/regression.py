@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from dpmcmc.models.formula.families import family_of
@@ -37,7 +39,12 @@ def regression_of(
 ) -> StudyRegression:
     """The model of the section [model] and [priors], built step by step, so that a mistake is found at its key."""
     formula, family = given["formula"], given["family"]
-    _at(places, ("model", "family"), _families(), lambda: family_of(family))
+    try:
+        family_of(family)
+    except ValueError:
+        meant = get_close_matches(family.lower(), re.findall(r"'(.*?)'", _families()), n=1)
+        close = f" (is {meant[0]} meant?)" if meant else ""
+        raise places.error(("model", "family"), f"there is no such family{close}", _families()) from None
     said: dict[str, Any] = {}
 
     def built(stated: Mapping[str, Normal]) -> StudyRegression:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,12 @@ from dpmcmc.method import Plan
 from dpmcmc.privacy import Budget
 from dpmcmc.receipts import RECORD
 from dpmcmc.records import CSV, identities
+from dpmcmc.records.cells import Refused
 from dpmcmc.records.files import open_file
+from dpmcmc.records.toml import SETTINGS
 from dpmcmc.release import Release
 from dpmcmc.sampling import plan as make_plan
-from dpmcmc.study.places import StudyError
+from dpmcmc.study.places import Places, StudyError
 from dpmcmc.study.regression import mistakes_at
 from dpmcmc.study.study import Study
 
@@ -52,7 +56,9 @@ def counted(study: Study) -> int:
 
         return int(parquet.read_metadata(study.path).num_rows)
     outcome = study.regression.outcome
-    return len(study.schema.encode(study.table, only=[outcome])[outcome])
+    with refusals_at(study):
+        return len(study.schema.encode(study.table, only=[outcome])[outcome])
+    raise AssertionError
 
 
 def planned(study: Study, n: int, budget: Budget | None = None) -> Plan:
@@ -62,7 +68,22 @@ def planned(study: Study, n: int, budget: Budget | None = None) -> Plan:
     except OverBudget as error:
         raise study.places.error(("privacy", "epsilon"), str(error), "a budget that pays for a release") from None
     except ValueError as error:
-        raise study.places.error(("model", "formula"), str(error), "what the message names") from None
+        path = ("privacy", "delta") if str(error).startswith("delta") else ("model", "formula")
+        raise study.places.error(path, str(error), "what the message names") from None
+
+
+@contextmanager
+def refusals_at(study: Study) -> Any:
+    """What a table's cells are refused for, at the column that refuses them, or at the table. No cell is named."""
+    try:
+        yield
+    except Refused as error:
+        said = str(error)
+        name = next((name for name in study.regression._read if f"column {name!r}" in said), None)
+        if name is None:
+            raise study.places.error(("table",), said, "a table with a header and records, one in each line") from None
+        settings = ", ".join(SETTINGS[study.schema[name].type_name])
+        raise study.places.error(("columns", name), said, f"a declaration that covers them, by {settings}") from None
 
 
 @dataclass(frozen=True)
@@ -94,7 +115,8 @@ def prepared(study: Study) -> Ready:
     check_header(study)
     _check_output(study)
     ledger = opened_ledger(study)
-    data = study.model.encode(study.table)
+    with refusals_at(study):
+        data = study.model.encode(study.table)
     n = len(next(iter(data.values()))) if study.unit == RECORD else len(data["counts"])
     plan = planned(study, n)
     if study.ledger is not None:
@@ -129,8 +151,7 @@ def opened_ledger(study: Study) -> Any:
 
     places = study.places
     if "://" not in wanted.where and not os.path.lexists(wanted.where):
-        if not Path(wanted.where).absolute().parent.is_dir():
-            raise places.error(("ledger", "file"), "there is no such folder", "a file in a folder that there is")
+        _check_folder(places, ("ledger", "file"), Path(wanted.where))
         return None
     with mistakes_at(places, ("ledger", "file"), "a ledger, or a file that is not there yet"):
         store = Store(wanted.where)
@@ -159,9 +180,18 @@ def _check_output(study: Study) -> None:
         path = ("output", name)
         if os.path.lexists(file):
             raise study.places.error(path, "the file exists already, and is not overwritten", "a new name")
-        if not file.absolute().parent.is_dir():
-            raise study.places.error(path, "there is no such folder", "a file in a folder that there is")
-        if not os.access(file.absolute().parent, os.W_OK):
-            raise study.places.error(path, "its folder cannot be written to", "a file in a folder of yours")
+        _check_folder(study.places, path, file)
     if study.release == study.report:
         raise StudyError(f"{study.places.source}: release and report are one file; allowed: two names")
+
+
+def _check_folder(places: Places, path: tuple[str, str], file: Path) -> None:
+    """Refuse a file that could not be written, by writing another one beside it, which goes at once."""
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        raise places.error(path, "there is no such folder", "a file in a folder that there is")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        raise places.error(path, "its folder cannot be written to", "a file in a folder of yours") from None

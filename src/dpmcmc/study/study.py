@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -61,7 +62,9 @@ class Study:
         try:
             text = file.read_text(encoding="utf-8")
         except OSError as error:
-            raise StudyError(f"the study file {str(file)!r} cannot be read: {error.strerror}") from None
+            raise StudyError(
+                f"the study file {str(file)!r} cannot be read: {error.strerror}; `dpmcmc new TABLE` writes one"
+            ) from None
         except UnicodeDecodeError:
             raise StudyError(f"{file} is not text in UTF-8; allowed: a TOML file, as `dpmcmc new` writes it") from None
         return cls.parse(text, str(file), file.parent)
@@ -134,8 +137,13 @@ def versions() -> dict[str, str]:
 def _table(places: Places, folder: Path, path: str, how: dict[str, Any]) -> Path | CSV:
     file = folder / path
     if how:
-        with mistakes_at(places, ("csv",), "separator, decimal, encoding, missing, dates"):
+        try:
             return CSV(file, **how)
+        except (TypeError, ValueError) as error:
+            key = next((name for name in how if re.match(rf"CSV: {name}\b", str(error))), None)
+            path_of = ("csv",) if key is None else ("csv", key)
+            allowed = ", ".join(sections.SECTIONS["csv"]) if key is None else sections.SECTIONS["csv"][key].allowed
+            raise places.error(path_of, str(error), allowed) from None
     if file.suffix.lower() not in (".csv", ".parquet"):
         raise places.error(
             ("table",), "its name does not say what it is",
