@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,6 @@ def counted(study: Study) -> int:
     outcome = study.regression.outcome
     with refusals_at(study):
         return len(study.schema.encode(study.table, only=[outcome])[outcome])
-    raise AssertionError
 
 
 def planned(study: Study, n: int, budget: Budget | None = None) -> Plan:
@@ -73,7 +73,7 @@ def planned(study: Study, n: int, budget: Budget | None = None) -> Plan:
 
 
 @contextmanager
-def refusals_at(study: Study) -> Any:
+def refusals_at(study: Study) -> Iterator[None]:
     """What a table's cells are refused for, at the column that refuses them, or at the table. No cell is named."""
     try:
         yield
