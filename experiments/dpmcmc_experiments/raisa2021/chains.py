@@ -18,7 +18,7 @@ from dpmcmc.metrics import mean_error, mmd_raisa
 from dpmcmc_experiments.figures import Cell, seed_of
 from dpmcmc_experiments.raisa2021 import algorithms
 from dpmcmc_experiments.raisa2021.problems import Problem, problem
-from dpmcmc_experiments.raisa2021.recorded import Recorded, Recording, Shares, pair
+from dpmcmc_experiments.raisa2021.recorded import MOVES, Recorded, Recording, Shares, pair
 
 
 class Starts:
@@ -101,7 +101,7 @@ def cell(
             clipped = np.full(chains, np.nan) if shares is None else shares.at(steps)
             for chain in range(chains):
                 scores = score(posterior, states[chain], accepted[chain], steps, seed_of(experiment, algo, chain))
-                scores |= {"llr_clip": clipped[chain], "gradient_clip": np.nan}
+                scores |= {"llr_clip": clipped[chain], "gradient_clip": np.nan, "moves": min(steps, MOVES) * counted}
                 found.append(row(experiment, algo, epsilon, steps, chain, scores, "dpmcmc"))
         return found
 

@@ -82,8 +82,8 @@ def cell(experiment: str, epsilons: Sequence[float], chains: int = 20, n: int | 
         for epsilon, steps in zip(epsilons, lengths, strict=True):
             for chain in range(chains):
                 scores = score(posterior, states[chain], accepted[chain], steps, seed_of("plain", experiment, chain))
-                shares = {"llr_clip": ratios[chain, :steps].mean(), "gradient_clip": gradients[chain, :steps].mean()}
-                found.append(row(experiment, "hmc", epsilon, steps, chain, scores | shares, "plain"))
+                scores |= {"llr_clip": ratios[chain, :steps].mean(), "gradient_clip": gradients[chain, :steps].mean()}
+                found.append(row(experiment, "hmc", epsilon, steps, chain, scores | {"moves": steps}, "plain"))
         return found
 
     return Cell(f"plain-{experiment}-hmc", rows)
