@@ -144,9 +144,11 @@ def _panel(axis: Any, rows: pd.DataFrame, metric: str, experiment: str) -> None:
         axis.axhspan(lines.min(), lines.max(), color="k", alpha=0.3, linewidth=0)
     axis.set(title=SETTINGS[experiment].title, xlabel="ε", ylabel=METRICS[metric][1])
     top = 1.08 * max(theirs[theirs["algo"].isin(algos)]["q3"].max(), ours["q3"].max())
-    if shares:  # of different size by the algorithm, and none is nought throughout
+    if metric == "llr_clip_fraction":  # of different size by the algorithm, and none is nought throughout
         axis.set_yscale("log")
-    axis.set_ylim(LEAST_SHARE if shares else 0, top)
+        axis.set_ylim(LEAST_SHARE, 1.4 * top)
+    else:
+        axis.set_ylim(0, top)
     axis.set_xticks(algorithms.epsilons(experiment))
 
 
