@@ -12,6 +12,7 @@ from rich.console import Console
 import dpmcmc as dp
 from dpmcmc import privacy
 from dpmcmc.chain.acceptance import ProportionalMinibatchPenalty, ProportionalPenalty
+from dpmcmc.metrics import clip_fraction
 from dpmcmc_experiments.figures import Settings, reference, reproduce
 from dpmcmc_experiments.raisa2021 import (
     FIGURES,
@@ -21,6 +22,9 @@ from dpmcmc_experiments.raisa2021 import (
     clipping,
     comparison,
     directions,
+    likelihoods,
+    plain,
+    recorded,
     seeds,
 )
 from dpmcmc_experiments.raisa2021.problems import SETTINGS, problem
@@ -51,9 +55,10 @@ def test_every_figure_has_its_table_its_picture_and_checks_that_hold(study):
 def test_chains_have_a_row_for_each_epsilon_and_chain(study):
     rows = pd.read_csv(study[0] / "fig6.3.csv")
     assert set(rows["algo"]) == set(algorithms.ALL)
-    assert (rows.groupby(["experiment", "algo", "epsilon"]).size() == comparison.QUICK["chains"]).all()
-    assert rows[rows["steps"] > 0]["llr_clip"].between(0, 1).all()
-    assert rows[rows["algo"] == "hmc"]["gradient_clip"].between(0, 1).all()
+    assert (rows.groupby([*directions.KEY, "program"]).size() == comparison.QUICK["chains"]).all()
+    counted = rows[(rows["steps"] > 0) & ~((rows["algo"] == "hmc") & (rows["program"] == "dpmcmc"))]
+    assert counted["llr_clip"].between(0, 1).all()
+    assert rows[rows["program"] == "plain"]["gradient_clip"].between(0, 1).all()
 
 
 @pytest.mark.slow
@@ -201,5 +206,67 @@ def test_orderings_hold_in_the_results_and_fail_when_algorithms_change_places(me
 def test_a_clip_share_that_is_off_by_more_than_itself_does_not_agree():
     rows = pd.read_csv(RESULTS / "fig6.7.csv")
     shares = rows.assign(llr_clip=3.5 * rows["llr_clip"])  # all still within 0.02 of the published ones
-    (check,) = (c for c in FIGURES["fig6.7"].check(shares, Settings()) if c.claim.startswith("clipped log ratios"))
-    assert check.found.startswith("0 of 4")
+    (check,) = (c for c in FIGURES["fig6.7"].check(shares, Settings()) if "0.02" in c.claim)
+    assert check.found.startswith("0 of ")
+    assert not check.holds
+
+
+@pytest.mark.parametrize("algo", ["dpps", "dppa", "mdppa"])
+def test_a_chain_whose_moves_are_recorded_is_the_same_chain(algo):
+    posterior = problem("tempered-2d", 4000)
+    kernel = algorithms.kernel("tempered-2d", algo, posterior.setting, quick=True)
+    states, accepted = chains.run(posterior, kernel, 30, 3, seed=5)
+    again, bits, proposed = chains.run(posterior, kernel, 30, 3, seed=5, recording=True)
+    np.testing.assert_array_equal(again, states)
+    np.testing.assert_array_equal(bits, accepted)
+    np.testing.assert_array_equal(np.where(bits[..., None], proposed, states[:, :-1]), states[:, 1:])
+    shares = recorded.Shares(posterior, kernel, states, proposed).at(30)
+    clip = kernel.acceptance.clip
+    known = [clip_fraction(posterior.model, posterior.records, clip, states[i, :-1], proposed[i]) for i in range(3)]
+    np.testing.assert_allclose(shares, known, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["easy-10d", "hard-2d", "hard-gauss-2d", "circle"])
+def test_clipped_sums_are_those_of_records_one_by_one(name):
+    posterior, target = problem(name, 2000), likelihoods.likelihood(SETTINGS[name].model)
+    model, h = posterior.model, algorithms.tuning(name, "hmc")
+    here, there = posterior.starts[:3], posterior.starts[:3] + 0.01
+    with jax.enable_x64(True):
+        blocks = likelihoods.blocks_of(target, posterior.records)
+        bound = np.full(3, np.abs(log_ratios(model, here[0], there[0], posterior.records)).mean())
+        at, to = jax.numpy.asarray(here), jax.numpy.asarray(there)
+        totals, shares = likelihoods.clipped_ratios(target, at, to, bound, blocks)
+        sums, long = likelihoods.clipped_gradients(target, at, blocks, h.gradient_clip)
+        for i in range(3):
+            ratios = log_ratios(model, here[i], there[i], posterior.records)
+            assert float(totals[i]) == pytest.approx(np.clip(ratios, -bound[i], bound[i]).sum(), rel=1e-9, abs=1e-9)
+            assert float(shares[i]) == pytest.approx(np.mean(np.abs(ratios) > bound[i]), rel=1e-12)
+            each = np.asarray(jax.vmap(jax.grad(model.log_likelihood), (None, 0))(here[i], posterior.records))
+            norms = np.linalg.norm(each, axis=1)
+            clipped = each * np.minimum(1, h.gradient_clip / norms)[:, None]
+            np.testing.assert_allclose(sums[i], clipped.sum(axis=0), rtol=1e-8, atol=1e-6)
+            assert float(long[i]) == pytest.approx(np.mean(norms > h.gradient_clip), rel=1e-12)
+
+
+def log_ratios(model, here, there, records):
+    likelihood = jax.vmap(model.log_likelihood, (None, 0))
+    return np.asarray(likelihood(there, records) - likelihood(here, records))
+
+
+def test_the_plain_program_samples_the_posterior_where_noise_is_small():
+    posterior = problem("easy-2d", 2000)
+    states, accepted, ratios, gradients = plain.run(posterior, 300, 20, seed=1)
+    assert states.shape == (20, 301, 2)
+    assert accepted.shape == ratios.shape == gradients.shape == (20, 300)
+    assert 0.3 < accepted.mean() < 1
+    assert 0 < ratios.mean() < gradients.mean() < 1
+
+
+def test_boxes_are_those_of_the_kernels_where_both_programs_ran():
+    named = {"experiment": "easy-2d", "algo": "hmc"}
+    named |= {"steps": 9, "moves": 9}
+    lines = [("dpmcmc", 1.0, 0.2), ("plain", 1.0, 0.9), ("plain", 2.0, 0.5), ("dpmcmc", 2.0, np.nan)]
+    rows = pd.DataFrame([named | {"program": p, "epsilon": e, "mmd": m} for p, e, m in lines])
+    found = comparison.boxes(rows, "mmd").set_index("epsilon")
+    assert found["median"].to_dict() == {1.0: 0.2, 2.0: 0.5}
+    assert found["program"].to_dict() == {1.0: "dpmcmc", 2.0: "plain"}

@@ -14,13 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpmcmc as dp
-from dpmcmc.metrics import clip_fraction, gradient_clip_fraction, mean_error, mmd_raisa
-from dpmcmc_experiments.figures import Cell, rng_of, seed_of
+from dpmcmc.metrics import mean_error, mmd_raisa
+from dpmcmc_experiments.figures import Cell, seed_of
 from dpmcmc_experiments.raisa2021 import algorithms
 from dpmcmc_experiments.raisa2021.problems import Problem, problem
-
-MOVES, MOVES_AT_CONSTANT_CLIP = 80, 400
-"""Moves, over all chains, behind an estimate of a clip fraction; at a constant clip it depends on their length."""
+from dpmcmc_experiments.raisa2021.recorded import MOVES, Recorded, Recording, Shares, pair
 
 
 class Starts:
@@ -35,22 +33,31 @@ class Starts:
         return point
 
 
-def run(posterior: Problem, kernel: Any, steps: int, chains: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """States (chain, state, parameter), starts included, and accept bits. Each chain is a run of the study."""
+def run(
+    posterior: Problem, kernel: Any, steps: int, chains: int, seed: int, recording: bool = False
+) -> tuple[np.ndarray, ...]:
+    """States (chain, state, parameter), starts included, and accept bits. Each chain is a run of the study.
+
+    With ``recording`` also where each step would have gone.
+    """
     starts, setting = Starts(posterior.starts[:chains]), posterior.setting
     plan = dp.plan(
-        posterior.model,
+        Recorded(posterior.model) if recording else posterior.model,
         setting.n,
         dp.Budget(1e12, setting.delta),
-        method=dp.Chain(kernel, warmup=0),
+        method=dp.Chain(
+            Recording(kernel.proposal, kernel.acceptance, posterior.model) if recording else kernel, warmup=0
+        ),
         draws=steps,
         chains=chains,
         temperature=setting.temperature,
-        init=starts,
+        init=(lambda key: pair(starts(key))) if recording else starts,
     )
     release = plan.sample(posterior.records, seed=seed, progress=False)
     first = np.stack(starts.given[-chains:])[:, None]
-    return np.concatenate([first, release.draws["theta"]], axis=1), release.sample_stats["accepted"]
+    states = np.concatenate([first, release.draws["theta"]], axis=1)
+    also = (release.draws["proposed"],) if recording else ()
+    return states, release.sample_stats["accepted"], *also
 
 
 def kept(states: np.ndarray, steps: int) -> np.ndarray:
@@ -67,49 +74,38 @@ def score(posterior: Problem, states: np.ndarray, accepted: np.ndarray, steps: i
     return {"mmd": far, "acceptance": accepted[:steps].mean(), "mean_error": mean_error(half, posterior.mean)}
 
 
+def row(
+    experiment: str, algo: str, epsilon: float, steps: int, chain: int, found: dict[str, float], program: str
+) -> dict[str, Any]:
+    """A line of a table: one chain cut at the length of one ε, and which program ran it."""
+    named = {"experiment": experiment, "algo": algo, "epsilon": epsilon, "steps": steps, "chain": chain}
+    return named | {"program": program} | {name: _short(value) for name, value in found.items()}
+
+
 def cell(
     experiment: str, algo: str, epsilons: Sequence[float], chains: int = 20, n: int | None = None, cap: int = 10**9
 ) -> Cell:
-    """One row for each ε and chain."""
+    """One row for each ε and chain. What is clipped is counted along it; of DP HMC, in the plain program's chains."""
 
     def rows() -> list[dict[str, Any]]:
         posterior = problem(experiment, n)
         kernel = algorithms.kernel(experiment, algo, posterior.setting, quick=n is not None)
         lengths = [min(algorithms.length(experiment, algo, posterior.setting, e), cap) for e in epsilons]
-        states, accepted = run(posterior, kernel, max(lengths), chains, seed_of(experiment, algo))
+        counted = algo != "hmc"
+        states, accepted, *proposed = run(
+            posterior, kernel, max(lengths), chains, seed_of(experiment, algo), recording=counted
+        )
+        shares = Shares(posterior, kernel, states, *proposed) if counted else None
         found = []
         for epsilon, steps in zip(epsilons, lengths, strict=True):
-            shares = clip_shares(posterior, kernel, algo, states, steps, rng_of(experiment, algo, epsilon))
+            clipped = np.full(chains, np.nan) if shares is None else shares.at(steps)
             for chain in range(chains):
                 scores = score(posterior, states[chain], accepted[chain], steps, seed_of(experiment, algo, chain))
-                named = {"experiment": experiment, "algo": algo, "epsilon": epsilon, "steps": steps, "chain": chain}
-                found.append(named | {name: _short(value) for name, value in (scores | shares).items()})
+                scores |= {"llr_clip": clipped[chain], "gradient_clip": np.nan, "moves": min(steps, MOVES) * counted}
+                found.append(row(experiment, algo, epsilon, steps, chain, scores, "dpmcmc"))
         return found
 
     return Cell(f"chains-{experiment}-{algo}", rows)
-
-
-def clip_shares(
-    posterior: Problem, kernel: Any, algo: str, states: np.ndarray, steps: int, rng: np.random.Generator
-) -> dict[str, float]:
-    """Shares of clipped log ratios and gradients, at states spread over all chains with fresh proposals.
-
-    NOT PRIVATE: they count records, and are for synthetic data only.
-    """
-    if steps < 1:
-        return {"llr_clip": np.nan, "gradient_clip": np.nan}
-    moves = MOVES_AT_CONSTANT_CLIP if algo == "barker" else MOVES
-    per_chain = max(1, moves // len(states))
-    here = np.concatenate([chain[rng.integers(0, steps, per_chain)] for chain in states])
-    there = fresh_moves(posterior, kernel, here, rng)
-    model, test = posterior.model, kernel.acceptance
-    clip = test.clip
-    if callable(clip):  # DP Barker: the clip follows from the batch
-        clip = dp.ConstantClip(clip(posterior.setting.n, posterior.setting.temperature))
-    gradients = np.nan
-    if algo == "hmc":
-        gradients = gradient_clip_fraction(model, posterior.records, kernel.proposal.clip, here)
-    return {"llr_clip": clip_fraction(model, posterior.records, clip, here, there), "gradient_clip": gradients}
 
 
 def fresh_moves(posterior: Problem, kernel: Any, here: np.ndarray, rng: np.random.Generator) -> np.ndarray:

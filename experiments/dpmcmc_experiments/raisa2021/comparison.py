@@ -10,9 +10,10 @@ import pandas as pd
 
 from dpmcmc.metrics import mmd_raisa
 from dpmcmc_experiments.figures import Cell, Check, Figure, Settings, reference
-from dpmcmc_experiments.raisa2021 import algorithms, chains
-from dpmcmc_experiments.raisa2021.directions import directions
+from dpmcmc_experiments.raisa2021 import algorithms, chains, plain
+from dpmcmc_experiments.raisa2021.directions import KEY, directions, measured
 from dpmcmc_experiments.raisa2021.problems import CHAINS, SETTINGS, baseline_draws, problem
+from dpmcmc_experiments.raisa2021.recorded import MOVES
 
 BANANAS = ("easy-2d", "easy-10d", "tempered-2d", "tempered-10d")
 EXTRA = ("gauss-30d", "hard-2d", "hard-gauss-2d")
@@ -27,17 +28,22 @@ METRICS = {  # the study's names, ours, and how a panel is labelled
     "mean_error": ("mean_error", "distance of the mean"),
 }
 
+PROGRAMS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "dpmcmc": lambda colour: {"color": colour},
+    "plain": lambda colour: {"facecolor": "w", "edgecolor": colour, "linewidth": 1.2},
+}
+LEAST_SHARE = 2e-4
+"""Where the axis of clipped shares begins: the smallest published median is six times as large."""
+
 QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
+
 CLIP_TOLERANCE = 0.02
-"""Our clip fractions are estimates from a few moves, the published ones counts over whole chains.
+"""Where so much would be wider than the share itself, half of the published share is the tolerance."""
 
-Where so much would be wider than the share itself, half of the published share is the tolerance.
-"""
-
-CAPS = {("hard-2d", "hmc"): 4.0, ("tempered-10d", "hmc"): 2.0, ("circle", "dpps"): 0.5} | {
+CAPS = {("hard-2d", "hmc"): 4.0, ("tempered-10d", "hmc"): 2.0} | {
     (e, "hmc"): 3.0 for e in ("easy-10d", "tempered-2d", "gauss-30d")
 }
-"""Largest ε that is run, where a chain of the largest would take too long."""
+"""Largest ε that dpmcmc's kernel is run at; above it, boxes are the plain program's."""
 
 
 def epsilons(experiment: str, algo: str) -> list[float]:
@@ -51,16 +57,25 @@ def cells_of(pairs: Sequence[tuple[str, str]]) -> Callable[[Settings], list[Cell
     def cells(settings: Settings) -> list[Cell]:
         if settings.quick:
             few = [pair for pair in pairs if pair[0] == "tempered-2d" or pair in QUICK_PAIRS]
-            return [chains.cell(e, a, algorithms.epsilons(e)[-2 if a == "dpps" else -1 :], **QUICK) for e, a in few]
-        return [chains.cell(e, a, epsilons(e, a)) for e, a in pairs]
+            found = [chains.cell(e, a, algorithms.epsilons(e)[-2 if a == "dpps" else -1 :], **QUICK) for e, a in few]
+            return found + [plain.cell(e, algorithms.epsilons(e)[-1:], **QUICK) for e, a in few if a == "hmc"]
+        found = [chains.cell(e, a, epsilons(e, a)) for e, a in pairs]
+        return found + [plain.cell(e, algorithms.epsilons(e)) for e, a in pairs if a == "hmc"]
 
     return cells
 
 
 def boxes(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Quartiles over chains of one measure."""
-    grouped = rows.dropna(subset=[column]).groupby(["experiment", "algo", "epsilon"])[column]
-    return pd.DataFrame({name: grouped.quantile(q) for name, q in QUARTILES.items()}).reset_index()
+    """Quartiles over chains of one measure, which program ran them, and whether clipped terms were counted along them.
+
+    Else a share is one estimate over all chains, from a few fresh moves (before counting was there).
+    """
+    rows = measured(rows, column)
+    grouped = rows.groupby(KEY)[column]
+    quartiles = {name: grouped.quantile(q) for name, q in QUARTILES.items()}
+    of_all = rows.groupby(KEY)[["program", "steps", "moves"]].first()
+    counted = of_all["moves"] >= np.minimum(of_all["steps"], MOVES)
+    return pd.DataFrame(quartiles | {"program": of_all["program"], "counted": counted}).reset_index()
 
 
 def published_boxes(metric: str) -> pd.DataFrame:
@@ -93,9 +108,9 @@ def draw_of(metrics: Sequence[str], columns: int = 2) -> Callable[[pd.DataFrame]
         handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[a]) for a in names]
         labels = [algorithms.NAMES[a] for a in names]
         figure.legend(handles, labels, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 0.0), frameon=False)
-        told = "quartiles of 20 chains: pale published, dark dpmcmc, × not run"
+        told = "quartiles of 20 chains: pale published, dark dpmcmc, outlined plain program, × not run"
         if any(metric.endswith("clip_fraction") for metric in metrics):
-            told += "; a share of clipped terms is one estimate over all our chains, drawn as a dot"
+            told += "; dots: one estimate from a few moves"
         figure.suptitle(told, fontsize=10)
         figure.tight_layout()
         return figure
@@ -108,27 +123,39 @@ def _panel(axis: Any, rows: pd.DataFrame, metric: str, experiment: str) -> None:
     theirs = theirs[theirs["experiment"] == experiment]
     algos = [a for a in algorithms.ALL if a in set(rows["algo"])]
     gap = np.diff(algorithms.epsilons(experiment)).min()
-    one_estimate = metric.endswith("clip_fraction")
+    shares = metric.endswith("clip_fraction")
     for i, algo in enumerate(algos):
         shift = gap * (i - (len(algos) - 1) / 2) * 0.8 / len(algos)
-        for table, width, alpha in ((theirs, 0.7, 0.3), (ours, 0.35, 1.0)):
-            box = table[table["algo"] == algo]
-            x, wide = box["epsilon"] + shift, gap * width * 0.8 / len(algos)
-            if table is ours and one_estimate:
-                axis.scatter(x, box["median"], s=22, color=COLOURS[algo], edgecolors="k", linewidths=0.6, zorder=3)
-                continue
-            axis.bar(x, box["q3"] - box["q1"], wide, box["q1"], color=COLOURS[algo], alpha=alpha, linewidth=0)
-            axis.hlines(box["median"], x - wide / 2, x + wide / 2, color="k", linewidth=0.8)
-        absent = sorted(set(theirs[theirs["algo"] == algo]["epsilon"]) - set(ours[ours["algo"] == algo]["epsilon"]))
-        axis.scatter(
-            [e + shift for e in absent], [0.0] * len(absent), marker="x", s=26, color=COLOURS[algo], clip_on=False
+        _bars(
+            axis, theirs[theirs["algo"] == algo], shift, gap * 0.56 / len(algos), {"color": COLOURS[algo], "alpha": 0.3}
         )
+        for program, style in PROGRAMS.items():
+            box = ours[(ours["algo"] == algo) & (ours["program"] == program)]
+            if shares:
+                dots = box[~box["counted"]]
+                axis.scatter(dots["epsilon"] + shift, dots["median"], s=16, color=COLOURS[algo], edgecolors="k", lw=0.6)
+                box = box[box["counted"]]
+            _bars(axis, box, shift, gap * 0.28 / len(algos), style(COLOURS[algo]))
+        absent = sorted(set(theirs[theirs["algo"] == algo]["epsilon"]) - set(ours[ours["algo"] == algo]["epsilon"]))
+        at_the_foot = {"transform": axis.get_xaxis_transform(), "marker": "x", "s": 26, "clip_on": False}
+        axis.scatter([e + shift for e in absent], [0.0] * len(absent), color=COLOURS[algo], **at_the_foot)
     if metric == "mmd":
         lines = pd.read_csv(reference("thesis_baseline_mmd.csv")).query("experiment == @experiment")["baseline_mmd"]
         axis.axhspan(lines.min(), lines.max(), color="k", alpha=0.3, linewidth=0)
     axis.set(title=SETTINGS[experiment].title, xlabel="ε", ylabel=METRICS[metric][1])
-    axis.set_ylim(0, 1.08 * max(theirs[theirs["algo"].isin(algos)]["q3"].max(), ours["q3"].max()))
+    top = 1.08 * max(theirs[theirs["algo"].isin(algos)]["q3"].max(), ours["q3"].max())
+    if metric == "llr_clip_fraction":  # of different size by the algorithm, and none is nought throughout
+        axis.set_yscale("log")
+        axis.set_ylim(LEAST_SHARE, 1.4 * top)
+    else:
+        axis.set_ylim(0, top)
     axis.set_xticks(algorithms.epsilons(experiment))
+
+
+def _bars(axis: Any, box: pd.DataFrame, shift: float, wide: float, style: dict[str, Any]) -> None:
+    x = box["epsilon"] + shift
+    axis.bar(x, box["q3"] - box["q1"], wide, box["q1"], **{"linewidth": 0} | style)
+    axis.hlines(box["median"], x - wide / 2, x + wide / 2, color="k", linewidth=0.8)
 
 
 def check_of(metrics: Sequence[str]) -> Callable[[pd.DataFrame, Settings], list[Check]]:
@@ -139,17 +166,35 @@ def check_of(metrics: Sequence[str]) -> Callable[[pd.DataFrame, Settings], list[
         if settings.quick:
             return found
         found += [_full_check(rows, metric) for metric in metrics]
-        return found + [_error_check(rows, metric) for metric in metrics if not metric.endswith("clip_fraction")]
+        scored = [metric for metric in metrics if not metric.endswith("clip_fraction")]
+        found += [_error_check(rows, metric) for metric in scored]
+        return found + [check for metric in scored if (check := _programs_check(rows, metric)) is not None]
 
     return check
 
 
-def _error_check(rows: pd.DataFrame, metric: str) -> Check:
-    """Medians of 20 against medians of 20, each with the standard error of a normal sample's median."""
-    both = beside(rows, metric)
-    spread = np.hypot(both["q3"] - both["q1"], both["q3_published"] - both["q1_published"]) / 1.349
+def within_errors(both: pd.DataFrame, other: str) -> pd.Series:
+    """Medians of 20 within two standard errors of medians of 20: those of the medians of normal samples."""
+    spread = np.hypot(both["q3"] - both["q1"], both[f"q3_{other}"] - both[f"q1_{other}"]) / 1.349
     error = 1.253 * spread / CHAINS**0.5
-    near = np.abs(both["median"] - both["median_published"]) <= 2 * error
+    return np.abs(both["median"] - both[f"median_{other}"]) <= 2 * error
+
+
+def _programs_check(rows: pd.DataFrame, metric: str) -> Check | None:
+    """The plain program is the algorithm of the kernels: where both were run, they agree."""
+    column = METRICS[metric][0]
+    kernels, plainly = (boxes(rows[rows["program"] == program], column) for program in PROGRAMS)
+    both = kernels.merge(plainly, on=KEY, suffixes=("", "_plain"))
+    if not len(both):
+        return None
+    near = within_errors(both, "plain")
+    claim = f"{METRICS[metric][1]}: at least 90 % of the plain program's medians are within two standard errors of ours"
+    return Check(claim, f"{near.sum()} of {len(both)}", near.mean() >= 0.9)
+
+
+def _error_check(rows: pd.DataFrame, metric: str) -> Check:
+    both = beside(rows, metric)
+    near = within_errors(both, "published")
     claim = f"{METRICS[metric][1]}: at least 90 % of our medians are within two standard errors of the published ones"
     return Check(claim, f"{near.sum()} of {len(both)}", len(both) > 0 and near.mean() >= 0.9)
 
@@ -163,8 +208,12 @@ def _full_check(rows: pd.DataFrame, metric: str) -> Check:
     else:
         agrees = (both["median"] >= both["q1_published"]) & (both["median"] <= both["q3_published"])
         claim = f"{METRICS[metric][1]}: at least 90 % of our medians lie in the published boxes"
+    counted = both["counted"].all() or not metric.endswith("clip_fraction")
     missed = ", ".join(f"{r.experiment} {r.algo} ε={r.epsilon:g}" for r in both[~agrees].itertuples())
-    found = f"{agrees.sum()} of {len(both)}" + (f"; not {missed}" if missed else "")
+    found = f"{agrees.sum()} of {len(both)}"
+    if not counted:
+        found += f", of those counted along chains {agrees[both['counted']].sum()} of {both['counted'].sum()}"
+    found += f"; not {missed}" if missed else ""
     return Check(claim, found, len(both) > 0 and agrees.mean() >= 0.9)
 
 
