@@ -55,7 +55,7 @@ def kl_against_epsilon(rows: pd.DataFrame, settings: Settings) -> list[Check]:
     if settings.quick:
         must = ("labelled", "DP-fast MH on all records is nearer than the penalty", "smaller ε makes DP-fast MH worse")
         return [check for check in found if any(part in check.claim for part in must)]
-    published = kl[["fast", "fast-code", "full"]].to_numpy().min()
+    published = np.nanmin(kl[["fast", "fast-code", "full"]].to_numpy())
     ours, repaired = best[f"default@{ONE}"], best[f"repaired@{ONE}"]
     return [
         *found,

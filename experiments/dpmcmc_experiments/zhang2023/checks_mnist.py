@@ -26,13 +26,13 @@ def accuracy_against_epsilon(rows: pd.DataFrame, settings: Settings) -> list[Che
         text = versus(accuracy, one, "barker", 4)
         found.append(Check(claim, text, bool((accuracy[one] > accuracy["barker"]).all())))
     single = rows.set_index("method")["accuracy"]
-    published = accuracy[["fast", "fast-printed", "full"]].to_numpy().max()
+    published, printed = accuracy[["fast", "full"]].to_numpy().max(), accuracy.loc[MAIN, "fast-printed"]
     return [
         *found,
         Check(
             "expected: with the printed sensitivity DP-fast MH comes within a point of what it does with the code's",
-            versus(accuracy, "fast-printed", "fast", 4),
-            bool((accuracy["fast-printed"] >= accuracy["fast"] - 0.01).all()),
+            f"{printed:.4f} against {accuracy.loc[MAIN, 'fast']:.4f} at ε = {MAIN:g}",
+            bool(printed >= accuracy.loc[MAIN, "fast"] - 0.01),
         ),
         Check(
             "expected: DP-fast MH at ε = 0.05 comes within a point of the non-private posterior",
@@ -45,9 +45,9 @@ def accuracy_against_epsilon(rows: pd.DataFrame, settings: Settings) -> list[Che
             bool(single[f"default@{ONE}"] >= published),
         ),
         Check(
-            "at the same total as the claim, the repaired test is at least as accurate as DP-fast MH at every ε",
-            versus(accuracy, "repaired", "fast", 4),
-            bool((accuracy["repaired"] >= accuracy["fast"]).all()),
+            "at the same total as the claim for ε = 0.05, the repaired test is at least as accurate as DP-fast MH",
+            f"{accuracy.loc[MAIN, 'repaired']:.4f} against {accuracy.loc[MAIN, 'fast']:.4f}",
+            bool(accuracy.loc[MAIN, "repaired"] >= accuracy.loc[MAIN, "fast"]),
         ),
     ]
 

@@ -63,10 +63,10 @@ def mode(p: Settings) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def moves(settings: Settings) -> tuning.Moves:
-    """300 moves from draws of the normal approximation at the mode, for tuning."""
+    """150 moves from draws of the normal approximation at the mode, for tuning."""
     p, (theta, curvature) = problem(settings), mode(settings)
     rng = rng_of("zhang2023", "logistic directions")
-    here = theta + rng.normal(size=(300, 50)) @ np.linalg.inv(np.linalg.cholesky(curvature))
+    here = theta + rng.normal(size=(150, 50)) @ np.linalg.inv(np.linalg.cholesky(curvature))
     signs = 2 * p.y - 1
 
     def energies(thetas: np.ndarray) -> np.ndarray:

@@ -68,7 +68,8 @@ def problem(settings: Settings) -> Problem:
     _, sizes, components = np.linalg.svd(images["X_train"] - mean, full_matrices=False)
     x, test_x = ((images[name] - mean) @ components[:50].T for name in ("X_train", "X_test"))
     spread = sizes[:50] / math.sqrt(len(x))
-    return Problem(setting, x, images["y_train"], test_x, images["y_test"], spread, 2, FEWER if settings.quick else 1)
+    size = (2, FEWER) if settings.quick else (1, 1)
+    return Problem(setting, x, images["y_train"], test_x, images["y_test"], spread, *size)
 
 
 def few_records(n: int) -> Published:

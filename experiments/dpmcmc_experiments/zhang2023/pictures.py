@@ -114,7 +114,6 @@ def effect_of_batch(rows: pd.DataFrame) -> Any:
     rows = rows.sort_values("largest_batch")
     chosen = style("fast")
     accuracy.plot(rows["largest_batch"], rows["accuracy"], **chosen)
-    accuracy.fill_between(rows["largest_batch"], rows["least"], rows["most"], color=chosen["color"], alpha=0.15, lw=0)
     accuracy.set(xlabel="K", ylabel="test accuracy of the mean of all draws")
     read.plot(rows["largest_batch"], rows["share_of_data"], **chosen)
     read.axhline(0.2, color="0.6", lw=0.8, ls="-.")

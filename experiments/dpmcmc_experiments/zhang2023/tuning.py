@@ -93,7 +93,7 @@ def filling_rate(moves: Moves, step: float, largest_batch: float) -> float:
     return max(LEAST_RATE, largest_batch - float(moves.constants.sum()) * far)
 
 
-def step_for(accepts: Callable[[float], float], start: float, target: float = TARGET, factor: float = 1.25) -> float:
+def step_for(accepts: Callable[[float], float], start: float, target: float = TARGET, factor: float = 1.4) -> float:
     """The step at which acceptance first falls to ``target``, going up from ``start``; log-linear between."""
     low, above = start, accepts(start)
     if above < target:
