@@ -42,7 +42,7 @@ def table(study, name):
 @pytest.mark.slow
 def test_every_figure_has_a_table_and_a_picture(study):
     folder, found = study
-    papers = {"fig1a", "fig1b", "fig1c", "fig1d", "fig2", "fig3a", "fig3b", "fig3c", "fig4"}
+    papers = {"fig1a", "fig1b", "fig1c", "fig1d", "fig2", "fig4"} | {f"mnist-{panel}" for panel in "abc"}
     assert set(FIGURES) == papers | {"tradeoff", "budget", "gains"}
     for name, figure in FIGURES.items():
         assert len(table(study, name)) > 0
@@ -52,7 +52,7 @@ def test_every_figure_has_a_table_and_a_picture(study):
 
 @pytest.mark.slow
 def test_the_published_sampler_never_appears_with_a_guarantee(study):
-    for name in ("fig1a", "fig1c", "fig2", "fig3a", "fig3c"):
+    for name in ("fig1a", "fig1c", "fig2", "mnist-a", "mnist-c"):
         rows = table(study, name)
         published = rows[rows["family"].str.startswith(("fast", "full"))]
         assert len(published) > 0

@@ -10,7 +10,7 @@ import pandas as pd
 import dpmcmc as dp
 from dpmcmc_experiments.figures import Cell, Settings, rng_of
 from dpmcmc_experiments.zhang2023.mixture import Problem, problem
-from dpmcmc_experiments.zhang2023.mixture_runs import run
+from dpmcmc_experiments.zhang2023.mixture_runs import run, seconds_a_step
 from dpmcmc_experiments.zhang2023.samplers import MAIN, ONE, epsilons, family
 
 PUBLISHED = ("fast", "fast-code", "full", "penalty", "barker")
@@ -43,6 +43,12 @@ def convergence(settings: Settings) -> list[Cell]:
     return [exact_cell(settings, FRACTIONS), *(curve_cell(key, settings) for key in keys)]
 
 
+def times(settings: Settings) -> list[Cell]:
+    """Figure 1d: the same curves, and what a step takes."""
+    names = ("fast", "full", "penalty", "barker", "repaired", *([] if settings.quick else ["fast-code"]))
+    return [*convergence(settings), *(time_cell(f"{name}@{MAIN:g}", settings) for name in names)]
+
+
 def densities(settings: Settings) -> list[Cell]:
     return [density_cell(key, settings) for key in ("exact", *at_one_epsilon(settings))]
 
@@ -72,7 +78,7 @@ def summary_cell(key: str, settings: Settings) -> Cell:
 
 
 def curve_cell(key: str, settings: Settings) -> Cell:
-    """Scores after growing numbers of steps, with the records read and processor seconds taken until then."""
+    """Scores after growing numbers of steps, with the records read until then; of a release, its processor seconds."""
 
     def rows() -> list[dict[str, Any]]:
         p, done = problem(settings.quick), run(key, settings.quick)
@@ -87,6 +93,13 @@ def curve_cell(key: str, settings: Settings) -> Cell:
         return table
 
     return Cell(f"mixture-curve-{key}", rows)
+
+
+def time_cell(key: str, settings: Settings) -> Cell:
+    def rows() -> list[dict[str, Any]]:
+        return [{"method": key, "family": "time", "seconds_a_step": seconds_a_step(key, settings.quick)}]
+
+    return Cell(f"mixture-time-{key}", rows)
 
 
 def effective(draws: np.ndarray, accepted: np.ndarray) -> float:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpmcmc_experiments.zhang2023.checks_mixture import with_seconds
 from dpmcmc_experiments.zhang2023.samplers import ONE
 
 STYLES: dict[str, dict[str, Any]] = {
     "exact": {"color": "0.6", "ls": "-", "lw": 1.0},
     "metropolis": {"color": "k", "ls": (0, (1, 1)), "marker": "+"},
     "reference": {"color": "k", "ls": (0, (1, 1)), "marker": "+"},
-    "tuna": {"color": "0.45", "ls": (0, (1, 1)), "marker": "x"},
+    "tuna": {"color": "tab:olive", "ls": (0, (5, 1, 1, 1, 1, 1)), "marker": "x"},
     "fast": {"color": "tab:red", "ls": "--", "marker": "o"},
     "fast-code": {"color": "tab:pink", "ls": (0, (3, 1, 1, 1)), "marker": "v"},
     "fast-printed": {"color": "tab:pink", "ls": (0, (3, 1, 1, 1)), "marker": "v"},
@@ -140,7 +141,7 @@ def kl_against_steps(rows: pd.DataFrame) -> Any:
 
 
 def kl_against_seconds(rows: pd.DataFrame) -> Any:
-    return _curves(rows, "seconds", "processor seconds of a chain, compilation left out (default: all, with it)")
+    return _curves(with_seconds(rows), "seconds", "processor seconds, compilation left out (default: all)")
 
 
 def kl_against_records(rows: pd.DataFrame) -> Any:
