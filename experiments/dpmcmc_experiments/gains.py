@@ -35,8 +35,7 @@ What is compared, where it is not the same thing twice:
 - *length* and *ε at equal length* of Räisä: published lengths are recomputed from the published settings; the thesis
   draws the curves of Figure 6.1 and prints no length.
 - Zhang & Zhang: no published guarantee is valid. *Claim at its best* is what (0.05, 10⁻⁵) a step would add up to if
-  every step were pure 0.05-DP, composed optimally. *Effective draws*: ours of our run of the published sampler; the
-  paper prints none.
+  every step were pure 0.05-DP, composed optimally.
 
 ## In short
 

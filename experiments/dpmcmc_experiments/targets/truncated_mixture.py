@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from scipy.special import ndtr, ndtri
 
 _FALL = 0.279
 """Above max_z z/(1 + e^{z²}) = 0.27785."""
@@ -69,11 +68,11 @@ class TruncatedMixture:
     def simulate(self, key: Any, theta: Any, n: int) -> Array:
         """n records at ``theta``, each component truncated to [−largest_record, largest_record]."""
         which, place = jax.random.split(key)
-        centre = np.asarray(theta)[0] + np.asarray(theta)[1] * np.asarray(jax.random.bernoulli(which, 0.5, (n,)))
-        uniform = np.asarray(jax.random.uniform(place, (n,), jnp.float32), np.float64)
-        std = math.sqrt(self.variance)
-        low, high = (ndtr((end - centre) / std) for end in self.ends)
-        return jnp.asarray(np.clip(centre + std * ndtri(low + uniform * (high - low)), *self.ends))
+        centre = theta[0] + theta[1] * jax.random.bernoulli(which, 0.5, (n,))
+        low, high = (jax.scipy.special.ndtr((end - centre) / math.sqrt(self.variance)) for end in self.ends)
+        uniform = jax.random.uniform(place, (n,), centre.dtype)
+        draws = centre + math.sqrt(self.variance) * jax.scipy.special.ndtri(low + uniform * (high - low))
+        return jnp.clip(draws, *self.ends)
 
     def log_density(self, records: Any, points: np.ndarray, temperature: float = 1.0, nodes: int = 601) -> np.ndarray:
         """temperature·Σ log p(xᵢ|θ) at ``points`` (count, 2), records shared out between ``nodes`` equidistant ones."""

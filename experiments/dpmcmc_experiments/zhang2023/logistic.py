@@ -1,8 +1,8 @@
 """Logistic regression of 7 against 9 on 50 principal components of MNIST.
 
-The published samplers see the projected pixels as they are, with a flat prior, as in the authors' code. The private
-ones see them divided by the public standard deviations and clipped
-to a public norm, with a N(0, 1) prior, so that one record's log ratio has the true bound NORM·‖θ' − θ‖.
+The published samplers and their baselines see the projected pixels, with a flat prior, as in the authors' code. The
+repaired one has the same target with records clipped to norm 8, so that one record's log ratio has the true bound
+8·‖θ' − θ‖; the default is a release of :class:`dpmcmc.models.LogisticRegression` on the same projection.
 """
 
 from __future__ import annotations
@@ -18,261 +18,241 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpmcmc as dp
-from dpmcmc_experiments.figures import Cell, Settings, seed_of
-from dpmcmc_experiments.zhang2023.mnist import NORM, PLAIN_NORM, Problem, clipped, problem
+from dpmcmc_experiments.figures import Settings, rng_of, seed_of
+from dpmcmc_experiments.zhang2023 import samplers, tuning
+from dpmcmc_experiments.zhang2023.mnist import PLAIN_NORM, Problem, clipped, problem
 from dpmcmc_experiments.zhang2023.published import (
     DELTA,
     LOGISTIC,
-    NO_GUARANTEE,
-    Reading,
-    best_claim,
-    dp_round,
+    Published,
     guarantee_text,
     logistic_constant,
     planned,
-    reading,
 )
+from dpmcmc_experiments.zhang2023.samplers import ONE, Method, epsilon_of, family
 
-EPSILONS = (1.0, 10.0)
-TEMPERATURE = 0.03
-FIT = 0.88  # of ε, at δ/2, where a chain starts from a private fit; the chain gets what is left
-FIT_STEPS = 100
+LARGEST_BOUND = 1 / 8
+"""Of one record's log ratio in the repaired test: beyond it a minibatch is no smaller than the data."""
 
 
-def model(prior: bool, start: Any) -> dp.Model:
-    """Logistic regression without intercept, as published; prior N(0, 1) or flat."""
+def log_likelihood(theta: Any, record: dict[str, Any]) -> Any:
+    logit = record["x"] @ theta
+    return record["y"] * logit - jnp.logaddexp(0.0, logit)
 
-    def simulate(key: Any, theta: Any, n: int) -> dict[str, Any]:
-        """Scaled covariates of public shape: normal, clipped to NORM."""
-        x_key, y_key = jax.random.split(key)
-        x = jax.random.normal(x_key, (n, 50))
-        x = x * jnp.minimum(1, NORM / jnp.linalg.norm(x, axis=1, keepdims=True))
-        return {"x": x, "y": jax.random.bernoulli(y_key, jax.nn.sigmoid(x @ theta)).astype(x.dtype)}
 
-    def log_likelihood(theta: Any, record: dict[str, Any]) -> Any:
-        logit = record["x"] @ theta
-        return record["y"] * logit - jnp.logaddexp(0.0, logit)
-
-    return dp.Model(
-        log_prior=lambda theta: -0.5 * jnp.sum(theta**2) * prior,
-        log_likelihood=log_likelihood,
-        init=start,
-        simulate=simulate if prior else None,
-    )
+def model(start: Any) -> dp.Model:
+    """Logistic regression without intercept and with a flat prior, as published."""
+    return dp.Model(log_prior=lambda theta: 0.0 * jnp.sum(theta), log_likelihood=log_likelihood, init=start)
 
 
 def kaiming(key: Any) -> Any:
     """The published start: uniform within ±1/√50."""
-    return jax.random.uniform(key, (50,), minval=-1.0, maxval=1.0) / math.sqrt(50)
+    return jax.random.uniform(key, (50,), jnp.float32, -1.0, 1.0) / math.sqrt(50)
 
 
-@dataclass(frozen=True)
-class Run:
-    """Draws of a method, and how it is to be read: in scaled coordinates or not, what a step reads, what holds."""
-
-    key: str
-    label: str
-    draws: np.ndarray
-    accepted: np.ndarray
-    scaled: bool
-    records: float
-    guarantee: str
-    epsilon: float
-    """Of everything released: proven for private methods, for published ones the claim at its best, else nan."""
-    upfront: float = 0.0
-    """Records read before the chain."""
-    minibatches: float = 1.0
-    """Share of steps that read a minibatch."""
-
-
-def sample(p: Problem, key: str, prior: bool, start: Any, kernel: Any, steps: int, **more: float) -> Any:
-    """Chains on scaled records with the prior, or on projected ones (clipped to ``norm``) without."""
-    data = {"x": p.scaled(p.x) if prior else clipped(p.x, more.pop("norm", math.inf)), "y": p.y}
-    return dp.sample(
-        model(prior, start),
-        data,
-        epsilon=1e12,  # each chain is a release of its own; what one costs is in its row
-        delta=DELTA,
-        method=dp.Chain(kernel, warmup=0),
-        draws=steps,
-        chains=p.chains,
-        seed=seed_of("zhang2023", "logistic", key),
-        progress=False,
-        **more,
-    )
-
-
-def accept_bits(release: dp.Release) -> np.ndarray:
-    return release.sample_stats["accepted"]
-
-
-def reference(p: Problem) -> Run:
-    """Non-private Hamiltonian Monte Carlo from the mode; paths end before the narrowest direction comes round again."""
-    theta = np.zeros(50)
+@cache
+def mode(p: Settings) -> tuple[np.ndarray, np.ndarray]:
+    """The posterior's mode and curvature, by Newton's method."""
+    found, theta = problem(p), np.zeros(50)
     for _ in range(25):
-        chance = 1 / (1 + np.exp(-p.x @ theta))
-        curvature = (p.x * (chance * (1 - chance))[:, None]).T @ p.x
-        theta = theta + np.linalg.solve(curvature, p.x.T @ (p.y - chance))
-    narrowest, leaps = np.linalg.eigvalsh(curvature)[-1] ** -0.5, 7  # 7 · 0.7 = 4.9 of 2π
-    steps = 100 if p.setting.n < LOGISTIC.n else 2000
-    release = sample(p, "reference", False, theta, dp.algorithms.hmc(0.7 * narrowest, leaps), steps)
-    label, draws, read = "HMC, long run (not private)", release.draws["theta"], (leaps + 1) * p.setting.n
-    return Run("reference", label, draws, accept_bits(release), False, read, "none: not private", math.nan)
+        chance = 1 / (1 + np.exp(-found.x @ theta))
+        curvature = (found.x * (chance * (1 - chance))[:, None]).T @ found.x
+        theta = theta + np.linalg.solve(curvature, found.x.T @ (found.y - chance))
+    return theta, curvature
 
 
-def published(p: Problem, key: str) -> Run:
-    """DP-fast MH as the authors' code runs it: on minibatches, with the printed sensitivity, or on all records."""
-    label, variant, full = {
-        "published": ("DP-fast MH, as coded", "as_coded_logistic", False),
-        "published-printed": ("DP-fast MH, printed sensitivity", "as_coded", False),
-        "published-full": ("DP-fast MH on all records", "as_coded", True),
-    }[key]
-    step, total = p.setting.step_full if full else p.setting.step, np.linalg.norm(p.x, axis=1).sum()
-    batch = {} if full else {"rate": p.setting.rate, "largest_batch": p.setting.largest_batch}
-    claim = {"epsilon": p.setting.epsilon, "delta": p.setting.delta, "variant": variant}
-    kernel = dp.algorithms.published_fast_mh(step, logistic_constant, full, **claim, **batch)
-    steps = p.setting.steps // (10 if key == "published-printed" else 1)  # it hardly moves
-    release = sample(p, key, False, kaiming, kernel, steps)
-    read = Reading(p.setting.n, 0.0) if full else reading(total, step, p.setting, p.setting.largest_batch)
-    draws, label = release.draws["theta"], f"{label} ({NO_GUARANTEE})"
-    claimed = best_claim(p.setting, steps)
-    batches = read.share_of_minibatches
-    return Run(key, label, draws, accept_bits(release), False, read.records, NO_GUARANTEE, claimed, minibatches=batches)
+@cache
+def moves(settings: Settings) -> tuning.Moves:
+    """150 moves from draws of the normal approximation at the mode, for tuning."""
+    p, (theta, curvature) = problem(settings), mode(settings)
+    rng = rng_of("zhang2023", "logistic directions")
+    here = theta + rng.normal(size=(150, 50)) @ np.linalg.inv(np.linalg.cholesky(curvature))
+    signs = 2 * p.y - 1
+
+    def energies(thetas: np.ndarray) -> np.ndarray:
+        return np.logaddexp(0.0, -signs * (thetas @ p.x.T)).sum(1)
+
+    before = energies(here)
+
+    def change(there: np.ndarray, move: np.ndarray, record: np.ndarray) -> np.ndarray:
+        x, sign = p.x[record], signs[record]
+        now, later = (np.logaddexp(0.0, -sign * np.einsum("ij,ij->i", x, t[move])) for t in (here, there))
+        return now - later
+
+    constants = np.linalg.norm(p.x, axis=1)
+    return tuning.Moves(here, rng.normal(size=here.shape), constants, lambda there: before - energies(there), change)
+
+
+def method(key: str, settings: Settings) -> Method:
+    """A sampler of the published target by its key, family@ε, or fast-code@K of Figure 3c."""
+    p = problem(settings)
+    setting = replace(p.setting, epsilon=epsilon_of(key) * p.weight) if epsilon_of(key) > 0 else p.setting
+    make: Callable[..., Method] = {
+        "fast": partial(_fast, coded=True),
+        "fast-printed": partial(_fast, coded=False),
+        "fast-K": _with_batch,
+        "full": partial(_on_all_records, free=True),
+        "penalty": partial(_on_all_records, free=False),
+        "barker": _barker,
+        "repaired": _repaired,
+        "repaired-same": _repaired,
+        "reference": _reference,
+    }[family(key)]
+    return make(settings, key, setting)
+
+
+def _kernel(setting: Published, variant: str, full: bool = False) -> Any:
+    options: dict[str, Any] = {"epsilon": setting.epsilon, "delta": setting.delta, "variant": variant}
+    if not full:
+        options |= {"rate": setting.rate, "largest_batch": setting.largest_batch}
+    return dp.algorithms.published_fast_mh(setting.step, logistic_constant, full, **options)
+
+
+def _fast(settings: Settings, key: str, setting: Published, coded: bool) -> Method:
+    """At 60 % with K = εC/max c: with the sensitivity that the code computes, or the printed one."""
+    tuned = samplers.tuned_fast(moves(settings), setting, coded)
+    label = "DP-fast MH, sensitivity of the code" if coded else "DP-fast MH, printed sensitivity"
+    kernel = _kernel(tuned, "as_coded_logistic" if coded else "reversible")
+    return samplers.fast_method(key, label, kernel, tuned, moves(settings).constants.sum())
+
+
+def _with_batch(settings: Settings, key: str, setting: Published) -> Method:
+    """The constants of the code, but for K, which is what follows the @."""
+    p = problem(settings)
+    setting = replace(p.setting, largest_batch=float(key.split("@")[1]))
+    kernel = _kernel(setting, "as_coded_logistic")
+    label = f"DP-fast MH, constants of the code, K = {setting.largest_batch:g}"
+    return samplers.fast_method(key, label, kernel, setting, moves(settings).constants.sum())
+
+
+def _on_all_records(settings: Settings, key: str, setting: Published, free: bool) -> Method:
+    constants = moves(settings).constants
+    tuned = samplers.tuned_full(moves(settings), setting, free)
+    made = samplers.fast_method(
+        key, "DP-fast MH on all records", _kernel(tuned, "reversible", True), tuned, constants.sum(), True
+    )
+    if free:
+        return made
+    multiplier = tuning.noise_multiplier(tuned.epsilon, tuned.delta)
+    test = dp.acceptance.ProportionalPenalty(dp.DistanceClip(constants.max()), noise_multiplier=multiplier)
+    kernel = dp.Kernel(dp.RandomWalk(tuned.step), test)
+    return replace(made, label="DP penalty", kernel=kernel, guarantee=private_text(setting, kernel))
+
+
+def _barker(settings: Settings, key: str, setting: Published) -> Method:
+    """Steps as long as the assumption |log ratio| ≤ √b/N allows, by the same constants as the others."""
+    p, constants = problem(settings), moves(settings).constants
+    batch = samplers.barker_batch(setting.epsilon / p.weight, DELTA, LOGISTIC.n) // p.weight
+    clip = math.sqrt(batch * p.weight) / LOGISTIC.n * p.weight
+    step = clip / constants.max() / math.sqrt(50)
+    proposal, whole = dp.proposals.Sphere(step), batch > p.setting.n / 2
+    kernel = dp.dp_barker(proposal, clip) if whole else dp.dp_barker_subsampled(proposal, batch)
+    tuned = replace(setting, step=step, largest_batch=batch)
+    made = samplers.fast_method(key, "DP Barker", kernel, tuned, constants.sum(), True)
+    text = private_text(setting, kernel)
+    return replace(made, label="DP Barker", records=batch, guarantee=text, minibatches=float(not whole))
+
+
+def private_text(setting: Published, kernel: Any) -> str:
+    """What this library proves of a baseline's chain."""
+    event = dp.privacy.Repeat(kernel.event(setting.n, 1.0), setting.steps)
+    return samplers.total_text(float(dp.privacy.epsilon(event, DELTA)))
+
+
+def total_of(p: Problem, key: str, setting: Published) -> float:
+    return float(p.weight) if key.endswith("@" + ONE) else samplers.claimed_total(setting)
 
 
 def same_bound(p: Problem) -> float:
     return PLAIN_NORM * p.setting.step * math.sqrt(50)
 
 
-def same_plan(p: Problem) -> Any:
-    """The repaired test with as many steps, of the published length, on the published target (records clipped)."""
-    m = same_bound(p)
-    kernel = dp.dp_barker_minibatch(dp.proposals.Sphere(p.setting.step * (1 - 1e-9)), m)
-    return planned(model(False, np.zeros(50)), p.setting.n, kernel, p.setting.steps, 1.0, 1e3)
+def _repaired(settings: Settings, key: str, setting: Published) -> Method:
+    """The repaired test on the published target, records clipped, with the longest steps that the total allows."""
+    p, steps = problem(settings), setting.steps
+    total = total_of(p, key, setting)
+    m = same_bound(p) if family(key) == "repaired-same" else largest_bound(p, 0.999 * total, steps)
+    kernel = dp.dp_barker_minibatch(dp.proposals.Sphere(m / PLAIN_NORM / math.sqrt(50) * (1 - 1e-9)), m)
+    guarantee = planned(model(np.zeros(50)), setting.n, kernel, steps, 1.0, total).guarantee
+    label = f"repaired minibatch, ε = {total:.3g} in all"
+    if family(key) == "repaired-same":
+        label = f"repaired minibatch, steps of the code, ε = {guarantee.epsilon:.3g} in all"
+    records = 4 * setting.n * m
+    return Method(key, label, kernel, steps, records, guarantee_text(guarantee), guarantee.epsilon, 1.0)
 
 
-def repaired_same(p: Problem) -> Run:
-    plan, key = same_plan(p), "repaired-same"
-    release = sample(p, key, False, kaiming, plan.kernel, plan.steps, norm=PLAIN_NORM)
-    label = f"repaired minibatch, published steps, ε = {dp_round(plan.guarantee.epsilon)}"
-    records, promise = 4 * p.setting.n * same_bound(p), guarantee_text(plan.guarantee)
-    draws = release.draws["theta"]
-    return Run(key, label, draws, accept_bits(release), False, records, promise, plan.guarantee.epsilon)
+def largest_bound(p: Problem, epsilon: float, steps: int) -> float:
+    """The bound m on one record's log ratio, up to 1/8, for which a chain costs ε."""
 
+    def event(m: float) -> Any:
+        return dp.privacy.Repeat(dp.privacy.PoissonBarkerBit(p.setting.n, m, 3 * p.setting.n * m), steps)
 
-def repaired(p: Problem, epsilon: float, steps: int) -> Run:
-    """The exact private minibatch test from the public start 0, tempered, spending ε over the whole chain."""
-    m = largest_bound(p, 0.999 * epsilon, steps)
-    kernel, key = minibatch(m), f"repaired-{epsilon:g}"
-    plan = planned(model(True, np.zeros(50)), p.setting.n, kernel, steps, TEMPERATURE, epsilon)
-    release = sample(p, key, True, np.zeros(50), kernel, steps, temperature=TEMPERATURE)
-    label, draws = f"repaired minibatch, ε = {epsilon:g}", release.draws["theta"]
-    records, promise = 4 * p.setting.n * m, guarantee_text(plan.guarantee)
-    return Run(key, label, draws, accept_bits(release), True, records, promise, plan.guarantee.epsilon)
-
-
-def fitted(p: Problem, epsilon: float, steps: int) -> Run:
-    """The same test started at a private variational fit; one fit a chain, both within ε."""
-    start, records, key = model(True, np.zeros(50)), {"x": p.scaled(p.x), "y": p.y}, f"fitted-{epsilon:g}"
-    options = {"steps": FIT_STEPS, "temperature": TEMPERATURE}
-    fits = [
-        dp.dpvi(start, records, FIT * epsilon, DELTA / 2, **options, seed=seed_of("zhang2023", key, chain))
-        for chain in range(p.chains if p.setting.n == LOGISTIC.n else 1)  # each compiles anew
-    ]
-    m = largest_bound(p, 0.999 * epsilon, steps, fits[0].event)
-    kernel, alone = minibatch(m), replace(p, chains=1)
-    chains = [
-        sample(alone, f"{key}-{chain}", True, fit.position, kernel, steps, temperature=TEMPERATURE)
-        for chain, fit in enumerate(fits)
-    ]
-    total = float(dp.privacy.epsilon(together(p, m, steps, fits[0].event), DELTA))
-    total += 2.0**-39 * steps * kernel.inexact_draws(p.setting.n)  # finite precision, as a plan would set it aside
-    draws = np.concatenate([release.draws["theta"] for release in chains])
-    bits = np.concatenate([accept_bits(release) for release in chains])
-    label, promise = f"private fit, repaired minibatch, ε = {epsilon:g}", f"({dp_round(total)}, {DELTA:g})-DP, fit too"
-    return Run(key, label, draws, bits, True, 4 * p.setting.n * m, promise, total, FIT_STEPS * p.setting.n)
-
-
-def together(p: Problem, m: float, steps: int, *before: Any) -> Any:
-    """A minibatch chain with bound m, and what was released before it."""
-    bit = dp.privacy.PoissonBarkerBit(p.setting.n, m, 3 * p.setting.n * m)
-    return dp.privacy.Compose((*before, dp.privacy.Repeat(bit, steps)))
-
-
-def minibatch(m: float) -> Any:
-    length = m / (TEMPERATURE * NORM) * (1 - 1e-9)
-    return dp.dp_barker_minibatch(dp.proposals.Sphere(length / math.sqrt(50)), m)
-
-
-def largest_bound(p: Problem, epsilon: float, steps: int, *before: Any) -> float:
-    """The bound m on one record's tempered log ratio for which a chain, with what came before, costs ε."""
+    if dp.privacy.epsilon(event(LARGEST_BOUND), DELTA) <= epsilon:
+        return LARGEST_BOUND
     budget = dp.Budget(epsilon, DELTA)
-    return dp.privacy.calibrate(lambda m: together(p, m, steps, *before), budget, bracket=(1e-6, 1.0), tolerance=0.005)
+    return float(dp.privacy.calibrate(event, budget, bracket=(1e-6, LARGEST_BOUND), tolerance=0.005))
 
 
-def runs(settings: Settings) -> dict[str, Callable[[], Run]]:
-    """Every sampler by its key."""
-    p = problem(settings)
-    steps = 400 if settings.quick else 10_000
-    table: dict[str, Callable[[], Run]] = {"reference": lambda: reference(p)}
-    keys = ("published", "published-full") if settings.quick else ("published", "published-printed", "published-full")
-    table |= {key: partial(published, p, key) for key in keys}
-    table["repaired-same"] = lambda: repaired_same(p)
-    if not settings.quick:
-        table |= {f"repaired-{epsilon:g}": partial(repaired, p, epsilon, steps) for epsilon in EPSILONS}
-    return table | {f"fitted-{epsilon:g}": partial(fitted, p, epsilon, steps) for epsilon in epsilons(settings)[:1]}
+def _reference(settings: Settings, key: str, setting: Published) -> Method:
+    """Non-private Hamiltonian Monte Carlo from the mode; paths end before the narrowest direction comes round again."""
+    curvature = mode(settings)[1]
+    narrowest, leaps = np.linalg.eigvalsh(curvature)[-1] ** -0.5, 7  # 7 · 0.7 = 4.9 of 2π
+    kernel = dp.algorithms.hmc(float(0.7 * narrowest), leaps)
+    steps = 100 if settings.quick else 1000
+    return Method(key, "HMC (not private)", kernel, steps, (leaps + 1) * setting.n, "none")
 
 
-def epsilons(settings: Settings) -> tuple[float, ...]:
-    return (12.0,) if settings.quick else EPSILONS  # a twelfth of the records needs twelve times the ε
+@dataclass(frozen=True)
+class Run:
+    """A sampler's linear predictors of the test records."""
+
+    method: Method
+    mean: np.ndarray
+    """Of the mean of all draws, (chain, test record)."""
+    late: np.ndarray
+    """Of draws of the second half, (chain, draw, test record)."""
+    acceptance: float
 
 
 @cache
 def run(key: str, settings: Settings) -> Run:
-    return runs(settings)[key]()
+    if family(key) == "default":
+        return released(key, settings)
+    p, made = problem(settings), method(key, settings)
+    start = mode(settings)[0].astype(np.float32) if family(key) == "reference" else kaiming
+    norm = PLAIN_NORM if family(key).startswith("repaired") else math.inf
+    release = dp.sample(
+        model(start),
+        {"x": clipped(p.x, norm).astype(np.float32), "y": p.y.astype(np.float32)},
+        epsilon=1e12,  # each chain is a release of its own; what one costs is in its row
+        delta=DELTA,
+        method=dp.Chain(made.kernel, warmup=0),
+        draws=made.steps,
+        chains=p.chains,
+        seed=seed_of("zhang2023", "logistic", key),
+        progress=False,
+    )
+    draws = release.draws["theta"]
+    last = draws.mean(1) @ p.test_x.T
+    late = draws[:, made.steps // 2 :: max(1, made.steps // 400)] @ p.test_x.T
+    return Run(made, last, late, float(release.sample_stats["accepted"].mean()))
 
 
-def cell(key: str, settings: Settings) -> Cell:
-    """Accuracy of the running mean, as published (kind "curve"), and predictions of the second half ("summary")."""
+def released(key: str, settings: Settings) -> Run:
+    """What dp.sample does when no method is named: covariates bounded by 3 (public) standard deviations."""
+    p = problem(settings)
+    setting = replace(p.setting, epsilon=epsilon_of(key) * p.weight) if epsilon_of(key) > 0 else p.setting
+    total, names = total_of(p, key, setting), [f"pc{j + 1}" for j in range(50)]
+    regression = dp.models.LogisticRegression({n: (-3 * s, 3 * s) for n, s in zip(names, p.spread, strict=True)})
 
-    def rows() -> list[dict[str, Any]]:
-        p, done = problem(settings), run(key, settings)
-        test = p.scaled(p.test_x) if done.scaled else p.test_x
-        chains, steps = done.accepted.shape
-        base = {"method": key, "label": done.label, "guarantee": done.guarantee, "epsilon": done.epsilon}
-        table: list[dict[str, Any]] = []
-        for fraction in (0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0):
-            count = max(1, round(fraction * steps))
-            mean = done.draws[:, :count].mean(1)
-            hits = [dp.metrics.accuracy((test @ theta > 0).astype(float), p.test_y) for theta in mean]
-            passes = (done.upfront + count * done.records) / p.setting.n
-            accuracy = {"accuracy": np.mean(hits), "least": min(hits), "most": max(hits)}
-            table.append({"kind": "curve", **base, "steps": count, "data_passes": passes, **accuracy})
-        chances = predictions(done, test)
-        total = {
-            name: np.mean([score(chance, p.test_y) for chance in chances])
-            for name, score in (
-                ("accuracy", dp.metrics.accuracy),
-                ("log_loss", dp.metrics.log_loss),
-                ("calibration_error", dp.metrics.calibration_error),
-            )
-        }
-        total |= {"acceptance": done.accepted.mean(), "share_of_data": done.records / p.setting.n}
-        total["share_of_minibatches"] = done.minibatches if done.records < p.setting.n else 0.0
-        total["ess_a_chain"] = dp.metrics.effective_draws(done.draws[:, steps // 2 :]) / chains
-        return [*table, table[-1] | {"kind": "summary"} | total]
+    def encoded(x: np.ndarray, y: np.ndarray) -> Any:
+        return regression.encode(dict(zip(names, x.T, strict=True)) | {"y": y}, outcome="y")
 
-    return Cell(f"logistic-{key}", rows)
-
-
-def predictions(done: Run, test: np.ndarray) -> list[np.ndarray]:
-    """Probabilities of a nine, averaged over the second half of each chain."""
-    steps = done.accepted.shape[1]
-    late = done.draws[:, steps // 2 :: max(1, steps // 400)]
-    return [np.mean(1 / (1 + np.exp(-test @ path.T)), axis=1) for path in late]
-
-
-def accuracy(key: str, settings: Settings) -> float:
-    p, done = problem(settings), run(key, settings)
-    test = p.scaled(p.test_x) if done.scaled else p.test_x
-    return float(np.mean([dp.metrics.accuracy(chance, p.test_y) for chance in predictions(done, test)]))
+    seed = seed_of("zhang2023", "logistic", key)
+    release = dp.sample(regression, encoded(p.x, p.y), total, DELTA, seed=seed, progress=False)
+    weights = np.stack([release.draws[name] for name in names], -1)
+    eta = weights @ encoded(p.test_x, p.test_y)["x"].T + release.draws["intercept"][..., None]
+    label, promise = f"default, ε = {total:.3g} in all", f"({total:.3g}, {DELTA:g})-DP, whole release"
+    made = Method(key, label, None, eta.shape[1], math.nan, promise, total)
+    mean = eta.reshape(1, -1, eta.shape[-1]).mean(1)
+    return Run(made, mean, eta[:, ::4], 1.0)

@@ -3,46 +3,49 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 
 import dpmcmc as dp
-from dpmcmc_experiments.figures import Cell, Settings, rng_of, seed_of
+from dpmcmc_experiments.figures import rng_of, seed_of
 from dpmcmc_experiments.targets import TruncatedMixture
+from dpmcmc_experiments.zhang2023 import samplers, tuning
 from dpmcmc_experiments.zhang2023.published import (
     DELTA,
     MIXTURE,
-    NO_GUARANTEE,
     Published,
     guarantee_text,
     mixture_constant,
     planned,
-    reading,
 )
+from dpmcmc_experiments.zhang2023.samplers import ONE, Method, epsilon_of, family
 
 MODEL = TruncatedMixture()
 TRUTH = np.array([0.0, 1.0])
 LENGTH = 0.06 * math.sqrt(2)
 """Root mean square length of the published proposals on minibatches."""
-BINS = 40
+LONGEST = 0.6
+"""Steps of the private chains are not longer: about a posterior standard deviation."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Records, exact draws, and the box of the histograms; ``setting`` scaled so that n over temperature is 100."""
+    """Records, exact draws, and the box of the histograms; ``setting`` scaled so that n over temperature is 100.
+
+    ``weight`` is what a record counts of those of the paper, and ``budget`` what "ε = 1" is then.
+    """
 
     setting: Published
     records: np.ndarray
     exact: np.ndarray
     chains: int
     budget: float
+    weight: int = 1
 
     @property
     def tau(self) -> float:
@@ -57,6 +60,10 @@ class Problem:
     def box(self) -> tuple[tuple[float, float], ...]:
         return tuple((float(low), float(high)) for low, high in zip(self.exact.min(0), self.exact.max(0), strict=True))
 
+    def at(self, epsilon: float) -> Published:
+        """The setting of the code with this ε a step, in the paper's units."""
+        return replace(self.setting, epsilon=epsilon * self.weight)
+
 
 @cache
 def problem(quick: bool) -> Problem:
@@ -65,40 +72,65 @@ def problem(quick: bool) -> Problem:
     if quick:
         fewer = {"n": MIXTURE.n // 25, "temperature": MIXTURE.temperature / 25, "steps": 400}
         setting = replace(MIXTURE, **fewer, epsilon=25 * MIXTURE.epsilon, delta=25 * MIXTURE.delta)
-    records = np.asarray(MODEL.simulate(jax.random.key(seed_of("zhang2023", "mixture")), TRUTH, setting.n), np.float64)
+    with jax.enable_x64(True):
+        key = jax.random.key(seed_of("zhang2023", "mixture"))
+        records = np.asarray(MODEL.simulate(key, jnp.asarray(TRUTH), setting.n), np.float64)
     exact = MODEL.exact_draws(rng_of("zhang2023", "exact"), records, 200_000, 1 / setting.temperature)
-    return Problem(setting, records, exact, *((2, 6.0) if quick else (3, 1.0)))
+    return Problem(setting, records, exact, *((2, 6.0, 25) if quick else (1, 1.0)))
+
+
+@cache
+def moves(quick: bool) -> tuning.Moves:
+    """250 moves from exact draws, for tuning."""
+    p = problem(quick)
+    here = p.exact[:250]
+    base = MODEL.log_density(p.records, here, p.tau)
+
+    def total(there: np.ndarray) -> np.ndarray:
+        inside = np.all(np.abs(there) <= MODEL.box, axis=1)
+        return np.where(inside, MODEL.log_density(p.records, there, p.tau) - base, -np.inf)
+
+    def change(there: np.ndarray, move: np.ndarray, record: np.ndarray) -> np.ndarray:
+        x = p.records[record]
+        after, before = (log_likelihood(theta[move].T, x) for theta in (there, here))
+        return p.tau * (after - before)
+
+    directions = rng_of("zhang2023", "directions").normal(size=(len(here), 2))
+    return tuning.Moves(here, directions, p.constants, total, change)
+
+
+def log_likelihood(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
+    scale = 0.5 / MODEL.variance
+    return np.logaddexp(-scale * (x - theta[0]) ** 2, -scale * (x - theta[0] - theta[1]) ** 2)
+
+
+NODES = 601
 
 
 @dataclass(frozen=True)
-class Method:
-    """A sampler as it appears in tables: its kernel, what a step reads, and what holds for a whole chain."""
+class OnNodes:
+    """The mixture for records shared out between equidistant nodes: (node, weight) in place of a record.
 
-    key: str
-    label: str
-    kernel: Any
-    records: float
-    guarantee: str
-    steps: int
-    minibatches: float = 0.0
-    """Share of steps that read a minibatch."""
+    A test on all records sees them only through Σ log p(xᵢ|θ), which this is within 10⁻³ (as the exact draws take it),
+    at a hundredth of the work.
+    """
 
+    init = np.zeros(2, np.float32)
 
-def _published(p: Problem, key: str, label: str, **options: Any) -> Method:
-    full, by = options.get("full_batch", False), "count" if options["variant"] == "text" else "rate"
-    step = p.setting.step_full if full else p.setting.step
-    read = reading(p.constants.sum(), step, p.setting, p.setting.largest_batch, by)
-    records = p.setting.n if full else read.records
-    claim = {"epsilon": p.setting.epsilon, "delta": p.setting.delta}
-    kernel = dp.algorithms.published_fast_mh(step, mixture_constant, **claim, **options)
-    share = 0.0 if full else read.share_of_minibatches
-    return Method(key, f"{label} ({NO_GUARANTEE})", kernel, records, NO_GUARANTEE, p.setting.steps, share)
+    def log_prior(self, theta: Any) -> Any:
+        return MODEL.log_prior(theta)
+
+    def log_likelihood(self, theta: Any, node: dict[str, Any]) -> Any:
+        return node["weight"] * MODEL.log_likelihood(theta, node["x"])
 
 
-def _private(p: Problem, key: str, label: str, kernel: Any, records: float, steps: int | None = None) -> Method:
-    plan = planned(MODEL, p.setting.n, kernel, steps, p.tau, p.budget)
-    share = float(records < p.setting.n)
-    return Method(key, label, kernel, records, guarantee_text(plan.guarantee), plan.steps, share)
+@cache
+def nodes(quick: bool) -> dict[str, np.ndarray]:
+    low, high = MODEL.ends
+    place = (problem(quick).records - low) / (high - low) * (NODES - 1)
+    left = np.minimum(place.astype(int), NODES - 2)
+    weight = np.bincount(left, 1 - (place - left), NODES) + np.bincount(left + 1, place - left, NODES)
+    return {"x": np.linspace(low, high, NODES).astype(np.float32), "weight": weight}
 
 
 def sphere(length: float) -> Any:
@@ -116,164 +148,117 @@ def minibatch(p: Problem, length: float) -> Any:
 
 
 @cache
-def longest(quick: bool) -> float:
-    """The length of steps for which a minibatch chain as long as the published one costs the budget."""
+def longest(quick: bool, total: float) -> float:
+    """The length of steps, up to LONGEST, for which a minibatch chain as long as the published one costs ``total``."""
     p = problem(quick)
-    return dp.privacy.calibrate(
-        lambda h: dp.privacy.Repeat(minibatch(p, h).event(p.setting.n, p.tau), p.setting.steps),
-        dp.Budget(0.999 * p.budget, DELTA),  # the rest pays for finite precision
-        bracket=(1e-3, 3.0),
-        tolerance=0.002,
-    )
+
+    def event(h: float) -> Any:
+        return dp.privacy.Repeat(minibatch(p, h).event(p.setting.n, p.tau), p.setting.steps)
+
+    if dp.privacy.epsilon(event(LONGEST), DELTA) <= 0.999 * total:
+        return LONGEST
+    budget = dp.Budget(0.999 * total, DELTA)  # the rest pays for finite precision
+    return float(dp.privacy.calibrate(event, budget, bracket=(1e-3, LONGEST), tolerance=0.002))
 
 
-def methods(quick: bool) -> dict[str, Callable[[], Method]]:
-    """Every sampler by its key; made when asked for, as calibration takes a moment."""
+def method(key: str, quick: bool) -> Method:
+    """A sampler by its key, family@ε; made when asked for, as tuning takes a moment."""
     p = problem(quick)
-    n, tau, steps = p.setting.n, p.tau, p.setting.steps
-
-    def repaired(key: str, label: str, h: float) -> Method:
-        return _private(p, key, label, minibatch(p, h), 4 * n * tau * bound(h), steps)
-
-    def full_barker() -> Method:
-        h = longest(quick)
-        return _private(p, "barker", "full-data Barker, same steps", dp.dp_barker(sphere(h), bound(h)), n, steps)
-
-    def full_penalty() -> Method:
-        h = 0.75 * longest(quick)  # its bit costs about 1.7 times that of Barker's test
-        return _private(p, "penalty", "DP penalty, shorter steps", dp.dp_penalty(sphere(h), bound(h)), n, steps)
-
-    def subsampled() -> Method:
-        kernel = dp.dp_barker_subsampled(sphere(longest(quick)), min(1000, n // 2))
-        return _private(p, "subsampled", "DP Barker on batches (approximate)", kernel, min(1000, n // 2), steps)
-
-    def orbit() -> Method:
-        kernel = dp.dp_orbit(np.zeros(2), np.array([0.8, 1.0]), 32, 1.5)
-        return _private(p, "orbit", f"selection among 32, ε = {p.budget:g}", kernel, 32 * n, None)
-
-    def plain(key: str, label: str, kernel: Any, records: float) -> Method:
-        return Method(key, f"{label} (not private)", kernel, records, "none: not private", steps, float(records < n))
-
-    def tuna() -> Method:
-        lengths = p.setting.step * math.sqrt(math.pi / 2)  # mean of M; its square has mean 2·step²
-        records = 0.01 * p.constants.sum() ** 2 * 2 * p.setting.step**2 + p.constants.sum() * lengths
-        return plain("tuna", "TunaMH", dp.algorithms.tuna_mh(p.setting.step, mixture_constant, chi=0.01), records)
-
-    return {
-        "metropolis": lambda: plain("metropolis", "Metropolis", dp.algorithms.metropolis(p.setting.step_full), n),
-        "tuna": tuna,
-        "published": lambda: _published(p, "published", "DP-fast MH, as coded, K = 60", variant="as_coded"),
-        "published-full": lambda: _published(
-            p, "published-full", "DP-fast MH on all records", variant="as_coded", full_batch=True
-        ),
-        "published-text": lambda: _published(p, "published-text", "DP-fast MH as printed, K = 60", variant="text"),
-        "repaired-same": lambda: repaired("repaired-same", "repaired minibatch, published step length", LENGTH),
-        "repaired": lambda: repaired("repaired", f"repaired minibatch, ε = {p.budget:g}", longest(quick)),
-        "barker": full_barker,
-        "penalty": full_penalty,
-        "subsampled": subsampled,
-        "orbit": orbit,
-    }
+    setting = p.at(epsilon_of(key)) if epsilon_of(key) > 0 else p.setting
+    make = {
+        "fast": _fast,
+        "fast-code": _fast_as_coded,
+        "full": partial(_on_all_records, free=True),
+        "penalty": partial(_on_all_records, free=False),
+        "barker": _barker,
+        "repaired": _repaired,
+        "repaired-same": _repaired,
+        "metropolis": _plain,
+        "tuna": _plain,
+    }[family(key)]
+    return make(p, key, setting, quick)
 
 
-@cache
-def run(key: str, quick: bool) -> tuple[Method, np.ndarray, np.ndarray, float]:
-    """The method, its draws (chain, step, 2), its accept bits and seconds a step of one chain; from θ = 0."""
-    p, method = problem(quick), methods(quick)[key]()
-    start = time.perf_counter()
-    release = dp.sample(
-        MODEL,
-        p.records,
-        epsilon=1e12,  # each chain is a release of its own; what one costs is in its row
-        delta=DELTA,
-        method=dp.Chain(method.kernel, warmup=0),
-        draws=method.steps,
-        chains=p.chains,
-        temperature=p.tau,
-        seed=seed_of("zhang2023", "mixture", key),
-        progress=False,
-    )
-    seconds = (time.perf_counter() - start) / (method.steps * p.chains)
-    return method, release.draws["theta"], release.sample_stats["accepted"], seconds
+def _claim(setting: Published) -> dict[str, float]:
+    return {"epsilon": setting.epsilon, "delta": setting.delta}
 
 
-FRACTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+def _fast(p: Problem, key: str, setting: Published, quick: bool) -> Method:
+    tuned = samplers.tuned_fast(moves(quick), setting, coded=False)
+    options = {"rate": tuned.rate, "largest_batch": tuned.largest_batch, "variant": "reversible"}
+    kernel = dp.algorithms.published_fast_mh(tuned.step, mixture_constant, **_claim(tuned), **options)
+    return samplers.fast_method(key, "DP-fast MH", kernel, tuned, p.constants.sum())
 
 
-def scores(p: Problem, draws: np.ndarray) -> dict[str, float]:
-    """Symmetric KL as published, and the error of the mean in posterior standard deviations."""
-    spread = p.exact.std(0)
-    return {
-        "symmetric_kl": dp.metrics.symmetric_kl(draws, p.exact, p.box),
-        "mean_error_sd": dp.metrics.mean_error(draws / spread, p.exact.mean(0) / spread),
-    }
+def _fast_as_coded(p: Problem, key: str, setting: Published, quick: bool) -> Method:
+    kernel = dp.algorithms.published_fast_mh(setting.step, mixture_constant, **_claim(setting), variant="as_coded")
+    return samplers.fast_method(key, "DP-fast MH, constants of the code", kernel, setting, p.constants.sum())
 
 
-def chain_cell(key: str, settings: Settings) -> Cell:
-    """Scores after growing numbers of steps (kind "curve", means over chains) and one row of totals ("summary")."""
+def _on_all_records(p: Problem, key: str, setting: Published, quick: bool, free: bool) -> Method:
+    tuned, label = samplers.tuned_full(moves(quick), setting, free), "DP-fast MH on all records"
+    options = {"full_batch": True, "variant": "reversible"}
+    most = float(p.constants.max() / p.tau)
 
-    def rows() -> list[dict[str, Any]]:
-        p = problem(settings.quick)
-        method, draws, accepted, seconds = run(key, settings.quick)
-        base = {"method": key, "label": method.label, "guarantee": method.guarantee}
-        table: list[dict[str, Any]] = []
-        for fraction in FRACTIONS:
-            steps = max(2, round(fraction * method.steps))
-            each = pd.DataFrame([scores(p, path[:steps]) for path in draws])
-            passes = steps * method.records / p.setting.n
-            table.append({"kind": "curve", **base, "steps": steps, "data_passes": passes, **each.mean()})
-        ess = effective(draws[:, method.steps // 10 :], accepted)
-        passes = method.steps * method.records / p.setting.n
-        total = {
-            "acceptance": accepted.mean(),
-            "records_a_step": method.records,
-            "share_of_data": method.records / p.setting.n,
-            "share_of_minibatches": method.minibatches,
-            "ess_a_chain": ess,
-            "ess_a_data_pass": ess / passes,
-            "milliseconds_a_step": 1e3 * seconds,
-        }
-        return [*table, table[-1] | {"kind": "summary"} | total]
+    def test(constants: Any, weight: float) -> Any:
+        """``weight`` is that of the heaviest record: what it moves is clipped there, and the noise is the same."""
+        if free:
+            return dp.algorithms.published_fast_mh(tuned.step, constants, **_claim(tuned), **options)
+        multiplier = tuning.noise_multiplier(tuned.epsilon, tuned.delta) / weight
+        penalty = dp.acceptance.ProportionalPenalty(dp.DistanceClip(weight * most), noise_multiplier=multiplier)
+        return dp.Kernel(dp.RandomWalk(tuned.step), penalty)
 
-    return Cell(f"mixture-{key}", rows)
+    kernel, label = test(mixture_constant, 1.0), label if free else "DP penalty"
+    found = samplers.fast_method(key, label, kernel, tuned, p.constants.sum(), full=True)
+    found = replace(found, on_nodes=test(most, float(nodes(quick)["weight"].max())))
+    return found if free else replace(found, label=label, guarantee=private_text(p, kernel), minibatches=0.0)
 
 
-def effective(draws: np.ndarray, accepted: np.ndarray) -> float:
-    """Effective draws of one chain for the worse of the two means; none where a chain has never moved."""
-    return dp.metrics.effective_draws(draws) / len(draws) if accepted.any(1).all() else 0.0
+def _barker(p: Problem, key: str, setting: Published, quick: bool) -> Method:
+    """Steps as long as their assumption |log ratio| ≤ √b/N₀ allows, by the same constants as the others."""
+    batch = samplers.barker_batch(setting.epsilon / p.weight, DELTA, MIXTURE.n) // p.weight
+    clip = math.sqrt(batch * p.weight) / (p.tau * p.setting.n)
+    length = clip / (p.constants.max() / p.tau)
+    whole = batch > p.setting.n / 2
+    kernel = dp.dp_barker(sphere(length), clip) if whole else dp.dp_barker_subsampled(sphere(length), batch)
+    tuned = replace(setting, step=length / math.sqrt(2), largest_batch=batch)
+    found = samplers.fast_method(key, "DP Barker", kernel, tuned, p.constants.sum(), full=True)
+    share = float(not whole)
+    heaviest = float(nodes(quick)["weight"].max())
+    on_nodes = dp.dp_barker(sphere(length), heaviest * clip) if whole else None
+    found = replace(found, records=batch, guarantee=private_text(p, kernel), minibatches=share)
+    return replace(found, label="DP Barker", on_nodes=on_nodes)
 
 
-def exact_cell(settings: Settings) -> Cell:
-    """What as many independent exact draws would score: the floor of the curves."""
-
-    def rows() -> list[dict[str, Any]]:
-        p, rng = problem(settings.quick), rng_of("zhang2023", "floor")
-        table = []
-        for fraction in FRACTIONS:
-            steps = max(2, round(fraction * p.setting.steps))
-            part = p.exact[rng.choice(len(p.exact), steps, replace=False)]
-            row = {"kind": "curve", "method": "exact", "label": "independent exact draws", "guarantee": "none"}
-            table.append(row | {"steps": steps} | scores(p, part))
-        return table
-
-    return Cell("mixture-exact", rows)
+def private_text(p: Problem, kernel: Any) -> str:
+    """What this library proves of a baseline's chain."""
+    event = dp.privacy.Repeat(kernel.event(p.setting.n, p.tau), p.setting.steps)
+    return samplers.total_text(float(dp.privacy.epsilon(event, DELTA)))
 
 
-def density_cell(key: str, settings: Settings) -> Cell:
-    """A histogram of all chains of a method (or of the exact draws), cells that hold anything."""
+def total_of(p: Problem, key: str, setting: Published) -> float:
+    """What a private sampler may spend: the best composed total of the claim, or the budget that stands for ε = 1."""
+    return p.budget if key.endswith("@" + ONE) else samplers.claimed_total(setting)
 
-    def rows() -> list[dict[str, Any]]:
-        p = problem(settings.quick)
-        label, draws = "exact, by quadrature", p.exact
-        if key != "exact":
-            method, paths, _, _ = run(key, settings.quick)
-            label, draws = method.label, paths[:, method.steps // 10 :].reshape(-1, 2)
-        counts, first, second = np.histogram2d(*draws.T, bins=BINS, range=((-1.5, 2.2), (-2.6, 2.6)))
-        middles = (first[:-1] + first[1:]) / 2, (second[:-1] + second[1:]) / 2
-        return [
-            {"method": key, "label": label, "theta1": middles[0][i], "theta2": middles[1][j], "share": share}
-            for i, j in zip(*np.nonzero(counts), strict=True)
-            if (share := round(counts[i, j] / len(draws), 6)) > 0
-        ]
 
-    return Cell(f"mixture-density-{key}", rows)
+def _repaired(p: Problem, key: str, setting: Published, quick: bool) -> Method:
+    total = total_of(p, key, setting)
+    length = LENGTH if family(key) == "repaired-same" else longest(quick, total)
+    kernel, steps = minibatch(p, length), p.setting.steps
+    guarantee = planned(MODEL, p.setting.n, kernel, steps, p.tau, total).guarantee
+    label = f"repaired minibatch, ε = {total:.3g} in all"
+    if family(key) == "repaired-same":
+        label = f"repaired minibatch, step length of the code, ε = {guarantee.epsilon:.3g} in all"
+    records = 4 * p.setting.n * p.tau * bound(length)
+    return Method(key, label, kernel, steps, records, guarantee_text(guarantee), guarantee.epsilon, 1.0)
+
+
+def _plain(p: Problem, key: str, setting: Published, quick: bool) -> Method:
+    step, steps = samplers.tuned_metropolis(moves(quick), 0.01), p.setting.steps
+    if key == "metropolis":
+        kernel = dp.algorithms.metropolis(step)
+        return Method(key, "Metropolis (not private)", kernel, steps, p.setting.n, "none", on_nodes=kernel)
+    total, mean = p.constants.sum(), step * math.sqrt(math.pi / 2)  # mean of M; its square has mean 2·step²
+    kernel = dp.algorithms.tuna_mh(step, mixture_constant, chi=0.01)
+    records = 0.01 * total**2 * 2 * step**2 + total * mean
+    return Method(key, "TunaMH (not private)", kernel, steps, records, "none", minibatches=1.0)

@@ -24,8 +24,9 @@ from dpmcmc.models.base import PyTree
 from dpmcmc.posterior import Posterior
 from dpmcmc.privacy.events import Event, NonPrivate
 
-VARIANTS = ("text", "as_coded", "as_coded_logistic")
-"""What Algorithm 2 prints; what the authors' mixture code runs; what their logistic-regression code runs.
+VARIANTS = ("text", "as_coded", "as_coded_logistic", "reversible")
+"""What Algorithm 2 prints; what the authors' mixture code runs; what their logistic-regression code runs; and what its
+Theorem 3 needs: the normal noise of the text, with the branch of the code and a penalty only where there is noise.
 
 The code draws uniform noise where the text has normal noise, takes the minibatch where the *rate* λ + CM is below K
 where the text asks that of the drawn B, and subtracts no penalty where no noise is added. The logistic-regression code
@@ -84,6 +85,8 @@ class PublishedFastMHFull(PoissonMinibatch):
         free = sensitivity <= epsilon
         if self.variant == "text":
             return jnp.where(free, 0.0, std * jax.random.normal(key, dtype=jnp.float64)) - std**2 / 2
+        if self.variant == "reversible":
+            return jnp.where(free, 0.0, std * jax.random.normal(key, dtype=jnp.float64) - std**2 / 2)
         return jnp.where(free, 0.0, std * jax.random.uniform(key, dtype=jnp.float64) - std**2 / 2)
 
 
@@ -117,11 +120,18 @@ class PublishedFastMH(PublishedFastMHFull):
         count = poisson_count(count_key, mean)
         small = (count if self.variant == "text" else mean) < self.largest_batch
         drawn = jnp.where(small, count, 0)
-        few = minibatch_log_ratio(batch_key, posterior, cache, here, there, jnp.float64(self.rate), drawn)
-        spread = cache[-1] / (self.largest_batch * largest(cache))  # C / (K max c)
-        few += self._noise(noise_key, self._sensitivity(mean), self.epsilon * spread / 6, self.delta * spread / 2)
-        every = self._on_all_records(noise_key, posterior, cache, here, there, length)
-        return Decision(metropolis(coin_key, public + jnp.where(small, few, every)), cache)
+
+        def on_minibatch() -> Array:
+            few = minibatch_log_ratio(batch_key, posterior, cache, here, there, jnp.float64(self.rate), drawn)
+            spread = cache[-1] / (self.largest_batch * largest(cache))  # C / (K max c)
+            noise = self._noise(noise_key, self._sensitivity(mean), self.epsilon * spread / 6, self.delta * spread / 2)
+            return few + noise
+
+        def on_all_records() -> Array:
+            return self._on_all_records(noise_key, posterior, cache, here, there, length)
+
+        t = jax.lax.cond(small, on_minibatch, on_all_records)  # only the drawn branch, where chains run one by one
+        return Decision(metropolis(coin_key, public + t), cache)
 
     def _sensitivity(self, mean: Array) -> Array:
         """Δ of one draw, 2 log(1 + CM/λ) (Lemma 1)."""
