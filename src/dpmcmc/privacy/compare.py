@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,9 @@ from dpmcmc.privacy import account
 from dpmcmc.privacy.catalogue import Accounting, PublishedBound, Settings
 from dpmcmc.privacy.events import Repeat
 from dpmcmc.privacy.published.result import positive, valid_delta
+
+Claim = tuple[str | None, float | None, bool | None]
+"""Name, value and soundness of a published bound."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,10 @@ def compare_steps(accounting: Accounting, epsilon: float, delta: float, **settin
     positive(epsilon=epsilon)
     valid_delta(delta)
     values = accounting.settings(**settings)
-    ours = account.max_steps(accounting.event(values), epsilon, delta)
-    return _rows(accounting, values, lambda bound: bound.max_steps(values, epsilon, delta), int(ours), ours.method)
+    event = accounting.event(values)
+    claims = _claims(accounting, lambda bound: bound.max_steps(values, epsilon, delta))
+    ours = account.max_steps(event, epsilon, delta)
+    return [Row(accounting.name, values, *published, int(ours), ours.method) for published in claims]
 
 
 def compare_epsilon(accounting: Accounting, steps: int, delta: float, **settings: Any) -> list[Row]:
@@ -45,16 +50,16 @@ def compare_epsilon(accounting: Accounting, steps: int, delta: float, **settings
     positive(steps=steps)
     valid_delta(delta)
     values = accounting.settings(**settings)
-    ours = account.epsilon(Repeat(accounting.event(values), steps), delta)
-    return _rows(accounting, values, lambda bound: bound.epsilon(values, steps, delta), float(ours), ours.method)
+    event = Repeat(accounting.event(values), steps)
+    claims = _claims(accounting, lambda bound: bound.epsilon(values, steps, delta))
+    ours = account.epsilon(event, delta)
+    return [Row(accounting.name, values, *published, float(ours), ours.method) for published in claims]
 
 
-def _rows(
-    accounting: Accounting, settings: Settings, claim: Callable[[PublishedBound], float], ours: float, method: str
-) -> list[Row]:
-    claims: Iterable[tuple[str | None, float | None, bool | None]] = [
+def _claims(accounting: Accounting, claim: Callable[[PublishedBound], float]) -> list[Claim]:
+    """What each published bound says, if there is any. They cost little, and refuse settings that make no sense."""
+    return [
         (bound.name, value, bound.sound and getattr(value, "sound", True))
         for bound in accounting.published
         for value in [claim(bound)]
     ] or [(None, None, None)]
-    return [Row(accounting.name, settings, *published, ours, method) for published in claims]
