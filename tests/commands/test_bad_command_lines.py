@@ -3,10 +3,10 @@
 import time
 
 import pytest
-from dpmcmc_experiments import figures, raisa2021  # noqa: F401  loaded before refusals are timed
 from typer.testing import CliRunner
 
 from dpmcmc.cli import app
+from dpmcmc_experiments import figures, raisa2021  # noqa: F401  loaded before refusals are timed
 
 SECONDS = 2.0  # of processor time, for one refusal
 MODEL = "dpmcmc.models:TiedMixture"
